@@ -1,0 +1,40 @@
+# The front door. Each target installs what it lacks (scripts/setup), then builds.
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 600
+build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1)
+
+.PHONY: all demo test bench fuzz install clean ci format tidy coverage
+
+all:
+	@scripts/setup build && $(call build,release)
+
+demo: all
+	@build/bin/demo
+
+test:
+	@scripts/setup test && $(call build,release) && scripts/run-tests build
+
+bench: all
+	@build/bin/bench
+
+fuzz:
+	@scripts/setup peers && $(call build,fuzz) && scripts/fuzz build-fuzz $(FUZZ_SECONDS)
+
+install: # builds as it is: installs no packages
+	@$(call build,release) && DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
+
+clean:
+	@rm -rf build build-*
+
+ci:
+	@.ci/run
+
+format: # rewrites; CI only checks
+	@scripts/setup peers && scripts/format --write
+
+tidy:
+	@scripts/setup peers && $(call build,clang) && scripts/tidy build-clang
+
+coverage:
+	@scripts/setup peers && $(call build,coverage) && scripts/run-tests build-coverage && scripts/coverage build-coverage

@@ -1,0 +1,177 @@
+/* buf.c - a growing byte buffer with a maximum and a sticky failure */
+#include "base/buf.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define BUF_FIRST 64  /* a short message in one allocation, an unused buffer in none */
+#define DIGITS_MAX 20 /* of a uint64_t */
+
+void
+mcpi_buf_init(struct mcpi_buf *buf, const mcp_allocator *mem, size_t max)
+{
+    assert(max > 0);
+    *buf = (struct mcpi_buf){.mem = mcpi_mem_or_malloc(mem), .max = max};
+}
+
+void
+mcpi_buf_done(struct mcpi_buf *buf)
+{
+    mcpi_free(buf->mem, buf->data);
+    buf->data = NULL;
+    buf->len = 0;
+    buf->cap = 0;
+}
+
+void
+mcpi_buf_clear(struct mcpi_buf *buf)
+{
+    buf->len = 0;
+    buf->status = 0;
+}
+
+void
+mcpi_buf_move(struct mcpi_buf *into, struct mcpi_buf *buf)
+{
+    *into = *buf;
+    mcpi_buf_init(buf, into->mem, into->max);
+}
+
+/* Doubling, but never beyond the maximum: what is over it could not be used. */
+static size_t
+buf_next_cap(const struct mcpi_buf *buf, size_t need)
+{
+    size_t cap = buf->cap > buf->max / 2 ? buf->max : buf->cap * 2;
+
+    if (cap < BUF_FIRST)
+        cap = BUF_FIRST;
+    if (cap < need)
+        cap = need;
+    return cap < buf->max ? cap : buf->max;
+}
+
+static bool
+buf_grow(struct mcpi_buf *buf, size_t len)
+{
+    size_t cap;
+    char *data;
+
+    if (len > buf->max - buf->len) {
+        buf->status = MCP_E_LIMIT;
+        return false;
+    }
+    cap = buf_next_cap(buf, buf->len + len);
+    data = mcpi_realloc(buf->mem, buf->data, cap);
+    if (!data) {
+        buf->status = MCP_E_NOMEM;
+        return false;
+    }
+    buf->data = data;
+    buf->cap = cap;
+    return true;
+}
+
+void
+mcpi_buf_append(struct mcpi_buf *buf, const void *data, size_t len)
+{
+    char *at;
+
+    if (len == 0)
+        return;
+    at = mcpi_buf_reserve(buf, len);
+    if (!at)
+        return;
+    memcpy(at, data, len);
+    buf->len += len;
+}
+
+void
+mcpi_buf_text(struct mcpi_buf *buf, const char *text)
+{
+    mcpi_buf_append(buf, text, strlen(text));
+}
+
+void
+mcpi_buf_char(struct mcpi_buf *buf, char c)
+{
+    char *at = mcpi_buf_reserve(buf, 1);
+
+    if (!at)
+        return;
+    *at = c;
+    buf->len++;
+}
+
+static void
+buf_decimal(struct mcpi_buf *buf, bool negative, uint64_t number)
+{
+    char digits[DIGITS_MAX + 1];
+    char *at = digits + sizeof(digits);
+
+    do {
+        *--at = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    if (negative)
+        *--at = '-';
+    mcpi_buf_append(buf, at, (size_t)(digits + sizeof(digits) - at));
+}
+
+void
+mcpi_buf_int(struct mcpi_buf *buf, int64_t number)
+{
+    /* negated as unsigned: INT64_MIN has no positive counterpart */
+    if (number < 0)
+        buf_decimal(buf, true, 0 - (uint64_t)number);
+    else
+        buf_decimal(buf, false, (uint64_t)number);
+}
+
+void
+mcpi_buf_uint(struct mcpi_buf *buf, uint64_t number)
+{
+    buf_decimal(buf, false, number);
+}
+
+char *
+mcpi_buf_reserve(struct mcpi_buf *buf, size_t len)
+{
+    if (buf->status < 0)
+        return NULL;
+    if ((len > buf->cap - buf->len || !buf->data) && !buf_grow(buf, len))
+        return NULL;
+    return buf->data + buf->len;
+}
+
+void
+mcpi_buf_commit(struct mcpi_buf *buf, size_t len)
+{
+    assert(len <= buf->cap - buf->len);
+    buf->len += len;
+}
+
+void
+mcpi_buf_consume(struct mcpi_buf *buf, size_t len)
+{
+    assert(len <= buf->len);
+    if (len == 0)
+        return;
+    buf->len -= len;
+    memmove(buf->data, buf->data + len, buf->len);
+}
+
+void
+mcpi_buf_truncate(struct mcpi_buf *buf, size_t len)
+{
+    assert(len <= buf->len);
+    buf->len = len;
+}
+
+void
+mcpi_buf_rewind(struct mcpi_buf *buf, size_t len)
+{
+    mcpi_buf_truncate(buf, len);
+    buf->status = 0;
+}

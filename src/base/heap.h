@@ -1,0 +1,39 @@
+/*
+ * heap.h - an intrusive pairing heap of int64 keys, smallest first
+ *
+ * A pairing heap and not an array: nothing is allocated, so arming a deadline while a
+ * request is being ended cannot fail. Insert is O(1), removal O(log n) amortised. Equal
+ * keys come out in the order they went in.
+ */
+#ifndef MCPI_BASE_HEAP_H
+#define MCPI_BASE_HEAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct mcpi_heap_node {
+    struct mcpi_heap_node *child; /* first of the children */
+    struct mcpi_heap_node *next;  /* next sibling */
+    struct mcpi_heap_node *prev;  /* previous sibling, or the parent of a first child */
+    int64_t key;
+    uint64_t order; /* breaks ties: first in, first out */
+    bool in_heap;
+};
+
+struct mcpi_heap {
+    struct mcpi_heap_node *root;
+    uint64_t next_order;
+    uint64_t count;
+};
+
+void mcpi_heap_init(struct mcpi_heap *heap);
+void mcpi_heap_node_init(struct mcpi_heap_node *node);
+void mcpi_heap_insert(struct mcpi_heap *heap, struct mcpi_heap_node *node, int64_t key);
+
+/* False: it was not in. */
+bool mcpi_heap_remove(struct mcpi_heap *heap, struct mcpi_heap_node *node);
+
+/* The smallest, or NULL. */
+struct mcpi_heap_node *mcpi_heap_first(const struct mcpi_heap *heap);
+
+#endif

@@ -1,0 +1,23 @@
+/* text.h - UTF-8 and small copies of text */
+#ifndef MCPI_BASE_TEXT_H
+#define MCPI_BASE_TEXT_H
+
+#include <mcp/base.h>
+
+/* Longest reason of a cancel that is kept or sent: a sentence; it is for people. */
+#define MCPI_REASON_MAX 120
+
+bool mcpi_utf8_valid(const char *text, size_t len);
+
+/* The longest prefix of at most max bytes that ends at a character boundary. */
+size_t mcpi_utf8_cut(const char *text, size_t len, size_t max);
+
+/* Copy text into a fixed array as valid, terminated UTF-8: cut to fit, every invalid
+ * byte and control character replaced by '?'. Returns the length. text NULL: "". */
+size_t mcpi_text_clean(char *into, size_t size, const char *text, size_t len);
+
+/* Fill *err if it is not NULL: status, code 0, a formatted sentence. Returns status. */
+int mcpi_error_set(mcp_error *err, int status, const char *format, ...)
+    MCP_PRINTF(3, 4);
+
+#endif

@@ -1,0 +1,296 @@
+/* support/test.c - runs the cases, records verdicts, counts memory and descriptors */
+#include "support/test.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TEST_SANITIZED 1
+#endif
+#endif
+#ifndef TEST_SANITIZED
+#define TEST_SANITIZED 0
+#endif
+
+/*
+ * libc keeps the stacks of threads that have ended, and a little heap for each. Leaks
+ * below this size are found exactly by test_mem and by LeakSanitizer.
+ */
+#define HEAP_SLACK ((size_t)16 * 1024)
+#define BLOCK_HEADER (sizeof(max_align_t))
+
+struct frame {
+    const char *verdict; /* of the case that runs */
+    FILE *results;       /* NULL: nobody asked for them */
+    char program[64];
+    long descriptors; /* at the start */
+    size_t heap;      /* at the start */
+    atomic_long live; /* blocks of all test_mem */
+};
+
+static struct frame frame;
+
+static long
+descriptors_open(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    long count = 0;
+
+    if (!dir)
+        return 0;
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+static size_t
+heap_in_use(void)
+{
+#if defined(__GLIBC__) && !TEST_SANITIZED
+    struct mallinfo2 info = mallinfo2();
+
+    return info.uordblks + info.hblkhd;
+#else
+    return 0;
+#endif
+}
+
+static void *
+thread_nothing(void *user)
+{
+    return user;
+}
+
+/* What libc allocates once and keeps is allocated before the baseline is taken. */
+static void
+baseline_take(void)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, thread_nothing, NULL) == 0)
+        pthread_join(thread, NULL);
+    printf("%s\n", frame.program);
+    fflush(stdout);
+    frame.descriptors = descriptors_open();
+    frame.heap = heap_in_use();
+}
+
+static bool
+baseline_kept(void)
+{
+    long descriptors = descriptors_open() - frame.descriptors;
+    long live = atomic_load(&frame.live);
+    size_t heap = heap_in_use();
+
+    if (descriptors != 0)
+        printf("baseline: %+ld open descriptors\n", descriptors);
+    if (live != 0)
+        printf("baseline: %ld blocks of test_mem still allocated\n", live);
+    if (heap > frame.heap + HEAP_SLACK)
+        printf("baseline: %zu bytes more heap\n", heap - frame.heap);
+    return descriptors == 0 && live == 0 && heap <= frame.heap + HEAP_SLACK;
+}
+
+static void
+record(const char *name, const char *verdict)
+{
+    if (!frame.results)
+        return;
+    fprintf(frame.results, "%s\t%s\n", name, verdict);
+    fflush(frame.results);
+}
+
+static void
+frame_open(const char *file, size_t count)
+{
+    const char *base = strrchr(file, '/');
+    const char *path = getenv("MCP_TEST_RESULTS");
+
+    snprintf(frame.program, sizeof frame.program, "%s", base ? base + 1 : file);
+    if (path)
+        frame.results = fopen(path, "w");
+    if (frame.results)
+        fprintf(frame.results, "#plan\t%zu\n", count + 1);
+    test_limit(60);
+}
+
+/* A failing assertion leaves by longjmp, so what stands after the call means PASS. */
+static void
+case_run(void **state)
+{
+    const struct test_case *c = *state;
+    void *own = c->state;
+
+    frame.verdict = "FAIL";
+    c->run(&own);
+    frame.verdict = "PASS";
+}
+
+static int
+case_end(void **state)
+{
+    const struct test_case *c = *state;
+
+    record(c->name, frame.verdict);
+    return 0;
+}
+
+int
+test_main(const char *file, const struct test_case *cases, size_t count)
+{
+    struct CMUnitTest *tests = calloc(count, sizeof *tests);
+    size_t i;
+    int failed;
+    bool kept;
+
+    if (!tests)
+        return 1;
+    for (i = 0; i < count; i++) {
+        tests[i].name = cases[i].name;
+        tests[i].test_func = case_run;
+        tests[i].teardown_func = case_end;
+        tests[i].initial_state = (void *)(uintptr_t)&cases[i];
+    }
+    frame_open(file, count);
+    baseline_take();
+    failed = _cmocka_run_group_tests(frame.program, tests, count, NULL, NULL);
+    /* a failed case may have left its things behind: that is not a second fault */
+    kept = baseline_kept() || failed;
+    record("baseline", kept ? "PASS" : "FAIL");
+    if (frame.results)
+        fclose(frame.results);
+    free(tests);
+    return failed || !kept;
+}
+
+void
+test_skip(const char *reason)
+{
+    printf("skipped: %s\n", reason);
+    frame.verdict = "SKIP";
+    _skip(__FILE__, __LINE__);
+}
+
+void
+test_limit(unsigned seconds)
+{
+    /* sanitizers make a program several times slower */
+    alarm(TEST_SANITIZED ? seconds * 3 : seconds);
+}
+
+const char *
+test_data(const char *name)
+{
+    static char path[PATH_MAX];
+    const char *root = getenv("MCP_TEST_DATA");
+    struct stat st;
+
+    if (!root || !*root)
+        test_skip("MCP_TEST_DATA is not set");
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    if (stat(path, &st) < 0)
+        test_skip(path);
+    return path;
+}
+
+/* Each block knows its size, so that realloc can always move and a use of the old block
+ * is caught by the sanitizers. */
+static bool
+mem_refuses(struct test_mem *mem)
+{
+    long n = atomic_fetch_add(&mem->total, 1) + 1;
+    long at = atomic_load(&mem->fail_at);
+
+    if (at == 0 || n < at || (n > at && !mem->fail_after))
+        return false;
+    atomic_fetch_add(&mem->failed, 1);
+    return true;
+}
+
+static void *
+mem_alloc(void *user, size_t size)
+{
+    struct test_mem *mem = user;
+    size_t *block;
+
+    if (mem_refuses(mem))
+        return NULL;
+    block = malloc(BLOCK_HEADER + size);
+    if (!block)
+        return NULL;
+    *block = size;
+    memset((char *)block + BLOCK_HEADER, 0xa5, size);
+    atomic_fetch_add(&mem->live, 1);
+    atomic_fetch_add(&frame.live, 1);
+    return (char *)block + BLOCK_HEADER;
+}
+
+static void
+mem_free(void *user, void *ptr)
+{
+    struct test_mem *mem = user;
+
+    if (!ptr)
+        return;
+    atomic_fetch_sub(&mem->live, 1);
+    atomic_fetch_sub(&frame.live, 1);
+    free((char *)ptr - BLOCK_HEADER);
+}
+
+static void *
+mem_realloc(void *user, void *ptr, size_t size)
+{
+    size_t old = ptr ? *(size_t *)(void *)((char *)ptr - BLOCK_HEADER) : 0;
+    void *moved = mem_alloc(user, size);
+
+    if (!moved)
+        return NULL;
+    if (ptr)
+        memcpy(moved, ptr, old < size ? old : size);
+    mem_free(user, ptr);
+    return moved;
+}
+
+void
+test_mem_init(struct test_mem *mem)
+{
+    memset(mem, 0, sizeof *mem);
+    mem->allocator.alloc = mem_alloc;
+    mem->allocator.realloc = mem_realloc;
+    mem->allocator.free = mem_free;
+    mem->allocator.user = mem;
+}
+
+void
+test_mem_done(struct test_mem *mem)
+{
+    assert_int_equal(atomic_load(&mem->live), 0);
+}
+
+long
+test_each_allocation_fails(void (*flow)(struct test_mem *mem, void *user), void *user)
+{
+    struct test_mem mem;
+    long n;
+
+    for (n = 1;; n++) {
+        test_mem_init(&mem);
+        atomic_store(&mem.fail_at, n);
+        flow(&mem, user);
+        test_mem_done(&mem);
+        if (atomic_load(&mem.failed) == 0)
+            return atomic_load(&mem.total);
+    }
+}
