@@ -1,0 +1,377 @@
+/*
+ * doc.c - documents: a text parsed into values, counted, within limits
+ *
+ * A document is one block: the header, room for the values, the text. yyjson reads the
+ * text in place and asks for memory once, for the array of values, by a guess; should
+ * that be too small, it asks for more. The room is the guess and one such step, so only
+ * a text of very short values spills over into a second block. Freeing is freeing these
+ * one or two blocks, however deep the values are.
+ *
+ * yyjson knows no depth limit and does not recurse. Depth is checked afterwards, in one
+ * pass over the values, and not at all if there are too few of them to be too deep. The
+ * same pass finds out which large objects name a key twice, while there is an allocator
+ * and an owner to write the answer down; small ones are looked at when somebody asks.
+ */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "json/value.h"
+#include "json/yy.h"
+
+#define DEFAULT_MAX_BYTES ((size_t)64 << 20)
+#define DEFAULT_MAX_DEPTH 128
+
+/* Bytes of text for each value there is room for, and some for the shortest texts.
+ * Messages have 8 to 12; yyjson's first guess is 6. */
+#define BYTES_PER_VALUE 4
+#define VALUES_SPARE 14
+
+struct mcp_doc {
+    atomic_uint refs;
+    const mcp_allocator *mem;
+    const yyjson_val *root;
+    void *spill; /* the values, if there was no room for them */
+    size_t room; /* bytes at values */
+    yyjson_val values[];
+};
+
+struct rules {
+    size_t max_bytes;
+    size_t max_depth;
+    bool unique_keys;
+};
+
+/* ---- memory for yyjson ------------------------------------------------------ */
+
+static void *
+room_malloc(void *ctx, size_t size)
+{
+    mcp_doc *doc = ctx;
+
+    if (size <= doc->room)
+        return doc->values;
+    doc->spill = mcpi_alloc(doc->mem, size);
+    return doc->spill;
+}
+
+static void *
+room_realloc(void *ctx, void *ptr, size_t old_size, size_t size)
+{
+    mcp_doc *doc = ctx;
+    void *spill;
+
+    if (ptr == doc->values && size <= doc->room)
+        return ptr;
+    spill = mcpi_realloc(doc->mem, doc->spill, size);
+    if (!spill)
+        return NULL;
+    if (ptr == doc->values)
+        memcpy(spill, ptr, old_size);
+    doc->spill = spill;
+    return spill;
+}
+
+/* Only called when reading fails; the document is freed then, and the spill with it. */
+static void
+room_free(void *ctx, void *ptr)
+{
+    (void)ctx;
+    (void)ptr;
+}
+
+/* ---- keys named twice ------------------------------------------------------- */
+
+struct key_hash {
+    uint64_t hash;
+    const yyjson_val *key;
+};
+
+static bool
+keys_equal(const yyjson_val *a, const yyjson_val *b)
+{
+    /* not their tags: these tell apart whether there was an escape in the text */
+    return mcpi_yy_len(a) == mcpi_yy_len(b) &&
+           memcmp(a->uni.str, b->uni.str, mcpi_yy_len(a)) == 0;
+}
+
+static const yyjson_val *
+pairwise_duplicate(const yyjson_val *object)
+{
+    const yyjson_val *keys[MCPI_YY_PAIRWISE];
+    const yyjson_val *key = object + 1;
+    size_t count = mcpi_yy_len(object);
+
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (keys_equal(keys[j], key))
+                return key;
+        }
+        keys[i] = key;
+        key = mcpi_yy_next(key + 1);
+    }
+    return NULL;
+}
+
+/* A radix sort, last byte first: a peer chooses the keys, and no order is bad for it.
+ * Eight passes, so the result is where it began. */
+static void
+hashes_sort(struct key_hash *hashes, struct key_hash *spare, size_t count)
+{
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        struct key_hash *sorted = spare;
+        size_t starts[257] = {0};
+
+        for (size_t i = 0; i < count; i++)
+            starts[(hashes[i].hash >> shift & 0xFF) + 1]++;
+        for (size_t i = 1; i < 256; i++)
+            starts[i] += starts[i - 1];
+        for (size_t i = 0; i < count; i++)
+            sorted[starts[hashes[i].hash >> shift & 0xFF]++] = hashes[i];
+        spare = hashes;
+        hashes = sorted;
+    }
+}
+
+/* Equal keys have equal hashes and are neighbours now. Different keys of one hash are
+ * rare without a secret seed too: of 64 bits nobody finds more than a few. */
+static const yyjson_val *
+hashes_duplicate(const struct key_hash *hashes, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        for (size_t j = i; j > 0 && hashes[j - 1].hash == hashes[i].hash; j--) {
+            if (keys_equal(hashes[j - 1].key, hashes[i].key))
+                return hashes[i].key;
+        }
+    }
+    return NULL;
+}
+
+static int
+large_duplicate(const mcp_allocator *mem, const yyjson_val *object,
+                const yyjson_val **ret_key)
+{
+    static const uint64_t seed[2] = {0, 0};
+    const yyjson_val *key = object + 1;
+    size_t count = mcpi_yy_len(object);
+    struct key_hash *hashes;
+
+    hashes = mcpi_alloc(mem, 2 * count * sizeof(*hashes));
+    if (!hashes)
+        return MCP_E_NOMEM;
+    for (size_t i = 0; i < count; i++) {
+        hashes[i].hash = mcpi_siphash(seed, key->uni.str, mcpi_yy_len(key));
+        hashes[i].key = key;
+        key = mcpi_yy_next(key + 1);
+    }
+    hashes_sort(hashes, hashes + count, count);
+    *ret_key = hashes_duplicate(hashes, count);
+    mcpi_free(mem, hashes);
+    return 0;
+}
+
+/* Still the only owner of the values, so a large object can be marked. */
+static int
+object_check(const mcp_doc *doc, yyjson_val *object, const struct rules *rules,
+             mcp_error *err)
+{
+    const yyjson_val *key = NULL;
+    int r;
+
+    if (mcpi_yy_len(object) > MCPI_YY_PAIRWISE) {
+        r = large_duplicate(doc->mem, object, &key);
+        if (r < 0)
+            return mcpi_error_set(err, r, "%s", mcp_status_text(r));
+        if (key)
+            object->tag |= MCPI_YY_DUPLICATES;
+    } else if (rules->unique_keys) {
+        key = pairwise_duplicate(object);
+    }
+    if (rules->unique_keys && key)
+        return mcpi_error_set(err, MCP_E_SYNTAX, "an object names the key \"%s\" twice",
+                              key->uni.str);
+    return 0;
+}
+
+/* ---- parsing ---------------------------------------------------------------- */
+
+/* Could these values break a rule? The depth is never above their number, and a member
+ * is two of them. */
+static bool
+values_need_check(size_t count, const struct rules *rules)
+{
+    return rules->unique_keys || count > rules->max_depth ||
+           count > 2 * MCPI_YY_PAIRWISE;
+}
+
+static int
+values_check(const mcp_doc *doc, yyjson_val *v, const struct rules *rules,
+             mcp_error *err)
+{
+    const yyjson_val *ends[MCPI_JSON_DEPTH_MAX];
+    const yyjson_val *end = mcpi_yy_next(v);
+    size_t depth = 0;
+    int r;
+
+    if (!values_need_check((size_t)(end - v), rules))
+        return 0;
+    for (; v < end; v++) {
+        while (depth > 0 && v >= ends[depth - 1])
+            depth--;
+        if (!mcpi_yy_is_container(v))
+            continue;
+        if (depth == rules->max_depth)
+            return mcpi_error_set(err, MCP_E_LIMIT, "nested deeper than %zu levels",
+                                  rules->max_depth);
+        ends[depth++] = mcpi_yy_next(v);
+        if (mcpi_yy_type(v) == YYJSON_TYPE_OBJ) {
+            r = object_check(doc, v, rules, err);
+            if (r < 0)
+                return r;
+        }
+    }
+    return 0;
+}
+
+/* A document with the text in it and nothing parsed. */
+static mcp_doc *
+doc_new(const mcp_allocator *mem, const char *text, size_t len, char **ret_copy)
+{
+    size_t room = (len / BYTES_PER_VALUE + VALUES_SPARE) * sizeof(yyjson_val);
+    mcp_doc *doc = mcpi_alloc(mem, sizeof(*doc) + room + len + YYJSON_PADDING_SIZE);
+    char *copy;
+
+    if (!doc)
+        return NULL;
+    atomic_init(&doc->refs, 1);
+    doc->mem = mem;
+    doc->root = NULL;
+    doc->spill = NULL;
+    doc->room = room;
+    copy = (char *)doc->values + room;
+    if (len > 0)
+        memcpy(copy, text, len);
+    memset(copy + len, 0, YYJSON_PADDING_SIZE);
+    *ret_copy = copy;
+    return doc;
+}
+
+static void
+doc_destroy(mcp_doc *doc)
+{
+    const mcp_allocator *mem = doc->mem;
+
+    mcpi_free(mem, doc->spill);
+    mcpi_free(mem, doc);
+}
+
+static int
+doc_read(mcp_doc *doc, char *text, size_t len, const struct rules *rules,
+         mcp_error *err)
+{
+    const yyjson_alc alc = {room_malloc, room_realloc, room_free, doc};
+    yyjson_read_err fault;
+    yyjson_doc *parsed;
+
+    parsed = yyjson_read_opts(text, len, YYJSON_READ_INSITU, &alc, &fault);
+    if (parsed) {
+        doc->root = parsed->root;
+        return values_check(doc, parsed->root, rules, err);
+    }
+    if (fault.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
+        return mcpi_error_set(err, MCP_E_NOMEM, "out of memory");
+    return mcpi_error_set(err, MCP_E_SYNTAX, "not valid JSON at byte %zu: %s",
+                          fault.pos, fault.msg);
+}
+
+static int
+doc_parse(const mcp_allocator *mem, const char *text, size_t len,
+          const struct rules *rules, mcp_doc **ret_doc, mcp_error *err)
+{
+    mcp_doc *doc;
+    char *copy;
+    int r;
+
+    /* the second bound only keeps the size of the block from wrapping around */
+    if (len > rules->max_bytes || len > SIZE_MAX / 16)
+        return mcpi_error_set(err, MCP_E_LIMIT, "%zu bytes of JSON are more than %zu",
+                              len, rules->max_bytes);
+    doc = doc_new(mem, text, len, &copy);
+    if (!doc)
+        return mcpi_error_set(err, MCP_E_NOMEM, "out of memory");
+    r = doc_read(doc, copy, len, rules, err);
+    if (r < 0) {
+        doc_destroy(doc);
+        return r;
+    }
+    *ret_doc = doc;
+    return 0;
+}
+
+int
+mcp_doc_parse(const char *text, size_t length, const mcp_json_options *opt,
+              mcp_doc **ret_doc, mcp_error *err)
+{
+    mcp_json_options options;
+    struct rules rules;
+
+    if ((!text && length > 0) || !ret_doc)
+        return mcpi_error_set(err, MCP_E_INVAL, "no text, or nowhere to put it");
+    if (mcpi_options_read(&options, sizeof(options), opt) < 0)
+        return mcpi_error_set(err, MCP_E_INVAL, "options of an unknown kind");
+    if (options.max_depth > MCPI_JSON_DEPTH_MAX)
+        return mcpi_error_set(err, MCP_E_INVAL, "max_depth is over %d",
+                              MCPI_JSON_DEPTH_MAX);
+    rules.max_bytes = options.max_bytes ? options.max_bytes : DEFAULT_MAX_BYTES;
+    rules.max_depth = options.max_depth ? options.max_depth : DEFAULT_MAX_DEPTH;
+    rules.unique_keys = options.unique_keys;
+    return doc_parse(mcpi_mem_or_malloc(options.allocator), text, length, &rules,
+                     ret_doc, err);
+}
+
+mcp_doc *
+mcp_doc_ref(mcp_doc *doc)
+{
+    if (doc)
+        atomic_fetch_add_explicit(&doc->refs, 1, memory_order_relaxed);
+    return doc;
+}
+
+void
+mcp_doc_free(mcp_doc *doc)
+{
+    /* release what this owner read and wrote before, acquire what the others did */
+    if (doc && atomic_fetch_sub_explicit(&doc->refs, 1, memory_order_acq_rel) == 1)
+        doc_destroy(doc);
+}
+
+const mcp_json *
+mcp_doc_root(const mcp_doc *doc)
+{
+    return doc ? mcpi_yy_json(doc->root) : NULL;
+}
+
+int
+mcpi_doc_parse(const mcp_allocator *mem, const char *text, size_t len,
+               const struct mcpi_json_limits *limits, mcp_doc **ret_doc)
+{
+    struct rules rules = {.max_bytes = limits->max_bytes};
+
+    rules.max_depth = limits->max_depth < MCPI_JSON_DEPTH_MAX ? limits->max_depth
+                                                              : MCPI_JSON_DEPTH_MAX;
+    return doc_parse(mcpi_mem_or_malloc(mem), text, len, &rules, ret_doc, NULL);
+}
+
+bool
+mcpi_json_has_duplicates(const mcp_json *object)
+{
+    const yyjson_val *v = mcpi_yy(object);
+
+    if (!v || mcpi_yy_type(v) != YYJSON_TYPE_OBJ)
+        return false;
+    if (mcpi_yy_len(v) > MCPI_YY_PAIRWISE)
+        return v->tag & MCPI_YY_DUPLICATES;
+    return pairwise_duplicate(v);
+}
