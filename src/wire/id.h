@@ -1,0 +1,61 @@
+/*
+ * id.h - request ids: the value as it is on the wire, and the key it is found by
+ *
+ * An id goes out verbatim; "7" and 7 are one id when correlating (A2, A6). The key of
+ * an id is its folded form: a string that is the shortest decimal spelling of an int64
+ * becomes that integer, every other string stays what it is (A5). Ids are never doubles
+ * (A10), and what is no id folds to nothing and matches nothing (A12).
+ */
+#ifndef MCPI_WIRE_ID_H
+#define MCPI_WIRE_ID_H
+
+#include <mcp/json.h>
+
+#include "base/buf.h"
+#include "base/map.h"
+
+/* Longest id we send, in bytes: with it a cancel frame always fits MCPI_FRAME_MAX.
+ * Ids that come in are as long as a message may be. */
+#define MCPI_ID_MAX 512
+
+enum mcpi_id_kind {
+    MCPI_ID_NONE = 0, /* absent, or not an id */
+    MCPI_ID_INT,      /* int64 */
+    MCPI_ID_UINT,     /* above INT64_MAX, up to UINT64_MAX */
+    MCPI_ID_STRING
+};
+
+/* A view: text is borrowed from whoever made it. */
+struct mcpi_id {
+    enum mcpi_id_kind kind;
+    int64_t number;   /* INT */
+    uint64_t unsign;  /* UINT */
+    const char *text; /* STRING; need not be terminated */
+    size_t len;
+};
+
+struct mcpi_id mcpi_id_int(int64_t number);
+struct mcpi_id mcpi_id_string(const char *text, size_t len);
+
+/* The id a JSON value spells; NONE for null, booleans, fractions, arrays, objects,
+ * NULL. */
+struct mcpi_id mcpi_id_read(const mcp_json *value);
+
+/* The key form; see above. Text stays borrowed. */
+struct mcpi_id mcpi_id_fold(struct mcpi_id id);
+
+/* Both already folded: same key? NONE equals nothing, not even itself. */
+bool mcpi_id_same(const struct mcpi_id *a, const struct mcpi_id *b);
+
+/* Hash of a folded id under a map's seed. */
+uint64_t mcpi_id_hash(const struct mcpi_map *map, const struct mcpi_id *folded);
+
+/* Append the id as JSON, verbatim; NONE is a programming error. Text is known to be
+ * UTF-8: it came from a parsed document or was checked when the request started. */
+void mcpi_id_write(struct mcpi_buf *buf, const struct mcpi_id *id);
+
+/* For logs: a short printable form in `into`, always terminated. Returns into. */
+#define MCPI_ID_SHOWN 48
+const char *mcpi_id_show(const struct mcpi_id *id, char into[MCPI_ID_SHOWN]);
+
+#endif
