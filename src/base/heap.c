@@ -1,4 +1,5 @@
-/* heap.c - an intrusive pairing heap; no step recurses, whatever shape a peer causes */
+/* heap.c - an intrusive pairing heap, and a queue beside it; no step recurses, whatever
+ * shape a peer causes */
 #include "base/heap.h"
 
 #include <assert.h>
@@ -89,6 +90,44 @@ node_detach(struct mcpi_heap_node *node)
         node->next->prev = node->prev;
 }
 
+static void
+tree_remove(struct mcpi_heap *heap, struct mcpi_heap_node *node)
+{
+    struct mcpi_heap_node *orphans = siblings_meld(node->child);
+
+    if (node == heap->root) {
+        heap->root = orphans;
+    } else {
+        node_detach(node);
+        heap->root = node_meld(heap->root, orphans);
+    }
+}
+
+static void
+queue_append(struct mcpi_heap *heap, struct mcpi_heap_node *node)
+{
+    node->in_queue = true;
+    node->prev = heap->last;
+    if (heap->last)
+        heap->last->next = node;
+    else
+        heap->first = node;
+    heap->last = node;
+}
+
+static void
+queue_remove(struct mcpi_heap *heap, struct mcpi_heap_node *node)
+{
+    if (node->prev)
+        node->prev->next = node->next;
+    else
+        heap->first = node->next;
+    if (node->next)
+        node->next->prev = node->prev;
+    else
+        heap->last = node->prev;
+}
+
 void
 mcpi_heap_init(struct mcpi_heap *heap)
 {
@@ -110,24 +149,22 @@ mcpi_heap_insert(struct mcpi_heap *heap, struct mcpi_heap_node *node, int64_t ke
         .order = heap->next_order++,
         .in_heap = true,
     };
-    heap->root = node_meld(heap->root, node);
+    if (!heap->last || node_is_before(heap->last, node))
+        queue_append(heap, node);
+    else
+        heap->root = node_meld(heap->root, node);
     heap->count++;
 }
 
 bool
 mcpi_heap_remove(struct mcpi_heap *heap, struct mcpi_heap_node *node)
 {
-    struct mcpi_heap_node *orphans;
-
     if (!node->in_heap)
         return false;
-    orphans = siblings_meld(node->child);
-    if (node == heap->root) {
-        heap->root = orphans;
-    } else {
-        node_detach(node);
-        heap->root = node_meld(heap->root, orphans);
-    }
+    if (node->in_queue)
+        queue_remove(heap, node);
+    else
+        tree_remove(heap, node);
     mcpi_heap_node_init(node);
     heap->count--;
     return true;
@@ -136,5 +173,7 @@ mcpi_heap_remove(struct mcpi_heap *heap, struct mcpi_heap_node *node)
 struct mcpi_heap_node *
 mcpi_heap_first(const struct mcpi_heap *heap)
 {
-    return heap->root;
+    if (!heap->root || !heap->first)
+        return heap->root ? heap->root : heap->first;
+    return node_is_before(heap->root, heap->first) ? heap->root : heap->first;
 }

@@ -3,7 +3,8 @@
  *
  * A pairing heap and not an array: nothing is allocated, so arming a deadline while a
  * request is being ended cannot fail. Insert is O(1), removal O(log n) amortised. Equal
- * keys come out in the order they went in.
+ * keys come out in the order they went in. Keys that come in order, as deadlines of
+ * equal length do, only stand in a queue beside the tree, and leave it in O(1).
  */
 #ifndef MCPI_BASE_HEAP_H
 #define MCPI_BASE_HEAP_H
@@ -13,15 +14,17 @@
 
 struct mcpi_heap_node {
     struct mcpi_heap_node *child; /* first of the children */
-    struct mcpi_heap_node *next;  /* next sibling */
-    struct mcpi_heap_node *prev;  /* previous sibling, or the parent of a first child */
+    struct mcpi_heap_node *next;  /* next sibling, or next in the queue */
+    struct mcpi_heap_node *prev;  /* previous one, or the parent of a first child */
     int64_t key;
     uint64_t order; /* breaks ties: first in, first out */
     bool in_heap;
+    bool in_queue; /* and not in the tree */
 };
 
 struct mcpi_heap {
-    struct mcpi_heap_node *root;
+    struct mcpi_heap_node *root;         /* of the tree */
+    struct mcpi_heap_node *first, *last; /* of the queue, which is in order */
     uint64_t next_order;
     uint64_t count;
 };

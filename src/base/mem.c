@@ -52,10 +52,16 @@ mcpi_alloc(const mcp_allocator *mem, size_t size)
 void *
 mcpi_alloc_zero(const mcp_allocator *mem, size_t size)
 {
+    return mcpi_alloc_zero_first(mem, size, size);
+}
+
+void *
+mcpi_alloc_zero_first(const mcp_allocator *mem, size_t size, size_t first)
+{
     void *ptr = mcpi_alloc(mem, size);
 
     if (ptr)
-        memset(ptr, 0, size);
+        memset(ptr, 0, first);
     return ptr;
 }
 

@@ -11,6 +11,8 @@ const mcp_allocator *mcpi_mem_or_malloc(const mcp_allocator *mem);
 /* Sizes are not 0. NULL: no memory. */
 void *mcpi_alloc(const mcp_allocator *mem, size_t size);
 void *mcpi_alloc_zero(const mcp_allocator *mem, size_t size); /* all bytes zero */
+/* Only the first bytes zero: for a struct with long texts at its end. */
+void *mcpi_alloc_zero_first(const mcp_allocator *mem, size_t size, size_t first);
 void *mcpi_realloc(const mcp_allocator *mem, void *ptr, size_t size); /* NULL: alloc */
 void mcpi_free(const mcp_allocator *mem, void *ptr);                  /* NULL: no-op */
 

@@ -140,9 +140,26 @@ impossible_size_of_options_is_refused(void **state)
     assert_int_equal(mcpi_options_read(&into, sizeof(into), &from), MCP_E_INVAL);
 }
 
-TEST_MAIN(TEST(null_means_malloc), TEST(given_allocator_is_used),
-          TEST(zeroed_memory_is_zero), TEST(failure_of_the_allocator_is_null),
-          TEST(no_options_are_all_zero),
+static void
+alloc_zero_first_clears_the_first_bytes(void **state)
+{
+    struct test_mem mem;
+    unsigned char *bytes;
+
+    (void)state;
+    test_mem_init(&mem);
+    bytes = mcpi_alloc_zero_first(&mem.allocator, 64, 40);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < 40; i++)
+        assert_int_equal(bytes[i], 0);
+    memset(bytes + 40, 1, 24); /* it is there */
+    mcpi_free(&mem.allocator, bytes);
+    test_mem_done(&mem);
+}
+
+TEST_MAIN(TEST(alloc_zero_first_clears_the_first_bytes), TEST(null_means_malloc),
+          TEST(given_allocator_is_used), TEST(zeroed_memory_is_zero),
+          TEST(failure_of_the_allocator_is_null), TEST(no_options_are_all_zero),
           TEST(options_of_an_older_caller_are_filled_up_with_zero),
           TEST(options_of_a_newer_caller_count_if_it_set_nothing_new),
           TEST(unknown_option_is_refused_and_writes_nothing),
