@@ -78,8 +78,8 @@ const char *test_data(const char *name);
 
 /*
  * Counting memory. Give &mem.allocator to what is tested. With fail_at = n (from 1) the
- * nth allocation from now on fails, and with fail_after all later ones too. Thread-safe.
- * A realloc counts as an allocation.
+ * nth allocation from now on fails, and with fail_after all later ones too.
+ * Thread-safe. A realloc counts as an allocation.
  */
 struct test_mem {
     mcp_allocator allocator;
@@ -98,8 +98,8 @@ void test_mem_done(struct test_mem *mem);
 /*
  * Runs `flow` with the 1st allocation failing, then the 2nd, and so on until a run in
  * which none failed; fails the case if a run leaves a block allocated. `flow` must make
- * everything from mem->allocator, expect failure, and free what it made. Returns how many
- * allocations the flow makes when nothing fails.
+ * everything from mem->allocator, expect failure, and free what it made. Returns how
+ * many allocations the flow makes when nothing fails.
  */
 long test_each_allocation_fails(void (*flow)(struct test_mem *mem, void *user),
                                 void *user);

@@ -1,0 +1,75 @@
+/*
+ * call.h - what the user started: legs, a total deadline, one outcome
+ *
+ * `done` runs exactly once after a start that succeeded, unless the call is freed
+ * first, and never after a start that failed. Cancel asks, the ending tells. Loop
+ * thread only.
+ */
+#ifndef MCPI_CORE_CALL_H
+#define MCPI_CORE_CALL_H
+
+#include "core/leg.h"
+
+#define MCPI_TIMEOUT_DEFAULT 0
+#define MCPI_TIMEOUT_NOW (-1) /* I1's zero */
+
+enum mcpi_abandon { MCPI_ABANDON_CANCELS = 0, MCPI_ABANDON_DETACHES };
+
+struct mcpi_call;
+
+struct mcpi_call_ops {
+    /* 0 with a result, MCP_E_PEER with an error, MCP_E_PROTO with an answer that is
+     * none, each in answer, which is borrowed for the call; or another status and
+     * answer NULL. */
+    void (*done)(void *user, struct mcpi_call *call, int status,
+                 const struct mcpi_rpc *answer);
+    void (*progress)(void *user, struct mcpi_call *call, const struct mcpi_progress *p);
+};
+
+struct mcpi_call_options {
+    const struct mcpi_id *id; /* NULL: minted. Goes out verbatim (A2) */
+    const char *method;
+    const char *params; /* text of a JSON object without _meta, or NULL */
+    size_t params_len;
+    const char
+        *meta; /* the caller's own _meta members, text of a JSON object, or NULL */
+    size_t meta_len;
+    const char *resume_token; /* legacy HTTP: makes it resumable (B27) */
+    int64_t timeout_us;       /* idle: DEFAULT, NOW, MCPI_NEVER, or positive */
+    int64_t total_us;       /* DEFAULT: none, or the ceiling if progress may prolong */
+    bool reset_on_progress; /* brings a token (I4) */
+    enum mcpi_abandon on_abandon;
+    struct mcpi_exchange *parent;    /* asked on behalf of this request (legacy, J5) */
+    const struct mcpi_call_ops *ops; /* progress NULL: none wanted */
+    void *user;
+};
+
+/* Start. ret_call NULL: nobody wants the handle, the call frees itself after done. */
+int mcpi_call_start(struct mcpi_peer *peer, const struct mcpi_call_options *opt,
+                    int64_t now, struct mcpi_call **ret_call);
+
+/* The id it went out with, or will (A3); valid as long as the call. */
+const struct mcpi_id *mcpi_call_id(const struct mcpi_call *call);
+
+/* Ask for the end. 0, or MCP_E_STATE if it is settled already (B14). reason NULL: a
+ * fixed text; cut to MCPI_REASON_MAX bytes (B15). done runs before this returns. */
+int mcpi_call_cancel(struct mcpi_call *call, const char *reason, int64_t now);
+
+/* Abandon it if it is live, by its policy, and let go of the handle: no callback runs
+ * after this (B32). NULL ok. */
+void mcpi_call_free(struct mcpi_call *call, int64_t now);
+
+/* Be told once when the signal of an ended call has left (0), cannot leave any more
+ * (negative), or has not left after within_us (MCP_E_TIMEOUT, and a warning in the
+ * log): the outcome of the call stays what it was (B10). At once if there is nothing
+ * to wait for. MCP_E_STATE: the call is live, or somebody waits already. Freeing the
+ * call ends it. */
+#define MCPI_FLUSH_DEFAULT 5000000 /* us: a wedged peer must not hold its caller */
+typedef void mcpi_flushed_fn(void *user, int status);
+int mcpi_call_flush(struct mcpi_call *call, int64_t within_us, mcpi_flushed_fn *fn,
+                    void *user, int64_t now);
+
+/* Let go of the handle and still be told. */
+void mcpi_call_release(struct mcpi_call *call);
+
+#endif

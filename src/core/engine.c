@@ -1,0 +1,245 @@
+/* engine.c - one side of the protocol: what it is made with, and what it counts */
+#include "core/engine.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#define SECONDS(n) ((int64_t)(n)*1000000)
+
+enum {
+    DEFAULT_IN_FLIGHT = 16384,
+    DEFAULT_QUEUED_ANSWERS = 16384,
+    DEFAULT_QUEUED_BYTES = 1024 * 1024,
+    DEFAULT_MESSAGE_BYTES = 64 * 1024 * 1024,
+    DEFAULT_DEPTH = 128
+};
+
+static void
+default_size(size_t *value, size_t otherwise)
+{
+    if (*value == 0)
+        *value = otherwise;
+}
+
+static void
+default_time(int64_t *value, int64_t otherwise)
+{
+    if (*value == 0)
+        *value = otherwise;
+}
+
+static void
+engine_defaults(struct mcpi_engine *e)
+{
+    default_size(&e->limits.in_flight, DEFAULT_IN_FLIGHT);
+    default_size(&e->limits.queued_answers, DEFAULT_QUEUED_ANSWERS);
+    default_size(&e->limits.queued_bytes, DEFAULT_QUEUED_BYTES);
+    default_size(&e->limits.message_bytes, DEFAULT_MESSAGE_BYTES);
+    default_size(&e->limits.depth, DEFAULT_DEPTH);
+    default_time(&e->times.request, SECONDS(60));
+    default_time(&e->times.ceiling, SECONDS(3600));
+    default_time(&e->times.probe, SECONDS(10));
+    default_time(&e->times.hello, SECONDS(60));
+    default_time(&e->times.drain, SECONDS(1));
+    default_time(&e->times.stop, SECONDS(1));
+    default_time(&e->times.grace, SECONDS(5));
+    default_time(&e->times.deaf, SECONDS(5));
+    default_time(&e->times.run, MCPI_NEVER);
+}
+
+/* The identity is spliced into messages as it is, so it must be one object, without
+ * line breaks: parsed and printed once here. */
+static int
+copy_object(const struct mcpi_engine *e, const char *text, char **ret)
+{
+    mcp_json_options opt = {
+        .size = sizeof(opt), .allocator = e->mem, .unique_keys = true};
+    mcp_doc *doc;
+    int r;
+
+    r = mcp_doc_parse(text, strlen(text), &opt, &doc, NULL);
+    if (r < 0)
+        return r == MCP_E_NOMEM ? r : MCP_E_INVAL;
+    if (mcp_json_get_type(mcp_doc_root(doc)) == MCP_JSON_OBJECT)
+        r = mcp_json_print(mcp_doc_root(doc), false, e->mem, ret, NULL);
+    else
+        r = MCP_E_INVAL;
+    mcp_doc_free(doc);
+    return r;
+}
+
+static int
+copy_string(struct mcpi_engine *e, const char *text, char **ret)
+{
+    int r;
+
+    mcpi_buf_clear(&e->scratch);
+    r = mcpi_json_write_string(&e->scratch, text, strlen(text));
+    mcpi_buf_char(&e->scratch, '\0');
+    if (r == 0)
+        r = e->scratch.status;
+    if (r < 0)
+        return r;
+    *ret = mcpi_alloc(e->mem, e->scratch.len);
+    if (!*ret)
+        return MCP_E_NOMEM;
+    memcpy(*ret, e->scratch.data, e->scratch.len);
+    return 0;
+}
+
+static int
+engine_introduce(struct mcpi_engine *e, const struct mcpi_identity *id)
+{
+    int r;
+
+    if (!id->info)
+        return MCP_E_INVAL;
+    r = copy_object(e, id->info, &e->info);
+    if (r == 0)
+        r = copy_object(e, id->capabilities ? id->capabilities : "{}",
+                        &e->capabilities);
+    if (r == 0 && id->instructions)
+        r = copy_string(e, id->instructions, &e->instructions);
+    return r;
+}
+
+static void
+engine_destroy(struct mcpi_engine *e)
+{
+    mcp_text_free(e->info, e->mem);
+    mcp_text_free(e->capabilities, e->mem);
+    mcpi_free(e->mem, e->instructions);
+    mcpi_buf_done(&e->scratch);
+    mcpi_free(e->mem, e);
+}
+
+int
+mcpi_engine_new(const struct mcpi_engine_options *opt, struct mcpi_engine **ret)
+{
+    const mcp_allocator *mem = mcpi_mem_or_malloc(opt->mem);
+    struct mcpi_engine *e;
+    int r;
+
+    e = mcpi_alloc_zero(mem, sizeof(*e));
+    if (!e)
+        return MCP_E_NOMEM;
+    e->mem = mem;
+    e->role = opt->role;
+    e->era = opt->era;
+    e->timers = opt->timers;
+    e->router = opt->router;
+    e->router_user = opt->router_user;
+    e->log = opt->log;
+    e->trace = opt->trace;
+    e->trace_user = opt->trace_user;
+    e->limits = opt->limits;
+    e->times = opt->times;
+    memcpy(e->seed, opt->seed, sizeof(e->seed));
+    mcpi_list_init(&e->peers);
+    engine_defaults(e);
+    mcpi_buf_init(&e->scratch, mem, e->limits.message_bytes);
+    r = engine_introduce(e, &opt->identity);
+    if (r < 0) {
+        engine_destroy(e);
+        return r;
+    }
+    *ret = e;
+    return 0;
+}
+
+int
+mcpi_engine_free(struct mcpi_engine *e)
+{
+    if (!e)
+        return 0;
+    if (!mcpi_list_empty(&e->peers) || e->counts.exchanges || e->counts.held)
+        return MCP_E_STATE;
+    engine_destroy(e);
+    return 0;
+}
+
+const mcp_allocator *
+mcpi_engine_mem(const struct mcpi_engine *e)
+{
+    return e->mem;
+}
+
+size_t
+mcpi_engine_max_bytes(const struct mcpi_engine *e)
+{
+    return e->limits.message_bytes;
+}
+
+size_t
+mcpi_engine_max_depth(const struct mcpi_engine *e)
+{
+    return e->limits.depth;
+}
+
+void
+mcpi_engine_at(struct mcpi_engine *e, int64_t now)
+{
+    if (now > e->now)
+        e->now = now;
+}
+
+void
+mcpi_refuse(struct mcpi_refusal *why, int code, const char *format, ...)
+{
+    va_list args;
+
+    why->code = code;
+    why->data[0] = '\0';
+    va_start(args, format);
+    vsnprintf(why->message, sizeof(why->message), format, args);
+    va_end(args);
+    /* What a peer sent may stand in it and may be cut in the middle of a character. */
+    mcpi_text_clean(why->message, sizeof(why->message), why->message,
+                    strlen(why->message));
+}
+
+void
+mcpi_result_init(struct mcpi_result *result, const struct mcpi_engine *engine)
+{
+    result->code = 0;
+    result->type = NULL;
+    result->message[0] = '\0';
+    mcpi_buf_init(&result->body, engine->mem, engine->limits.message_bytes);
+    mcpi_buf_init(&result->meta, engine->mem, engine->limits.message_bytes);
+}
+
+void
+mcpi_result_done(struct mcpi_result *result)
+{
+    mcpi_buf_done(&result->body);
+    mcpi_buf_done(&result->meta);
+}
+
+void
+mcpi_result_move(struct mcpi_result *into, struct mcpi_result *result)
+{
+    into->code = result->code;
+    into->type = result->type;
+    memcpy(into->message, result->message, strlen(result->message) + 1);
+    mcpi_buf_move(&into->body, &result->body);
+    mcpi_buf_move(&into->meta, &result->meta);
+}
+
+void
+mcpi_result_error(struct mcpi_result *result, int code, const char *format, ...)
+{
+    va_list args;
+
+    result->code = code;
+    mcpi_buf_clear(&result->body);
+    mcpi_buf_clear(&result->meta);
+    va_start(args, format);
+    vsnprintf(result->message, sizeof(result->message), format, args);
+    va_end(args);
+    mcpi_text_clean(result->message, sizeof(result->message), result->message,
+                    strlen(result->message));
+}

@@ -1,0 +1,468 @@
+/*
+ * exchange.c - a request received
+ *
+ * mcpi_exchange_end is the only way out of the table, and its first step decides every
+ * race: an answer and a cancel that meet here come one after the other, and the second
+ * finds the exchange ended (F10, F11). The order inside it is a rule: leave the table,
+ * set the flag, end the nested legs, push the last word, tell the handler. So frames of
+ * nested legs stand in the queue before the parent's last word (J6), and a handler that
+ * starts something on being told finds everything closed.
+ */
+#include "core/exchange.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "core/leg.h"
+#include "core/note.h"
+#include "core/peer.h"
+#include "core/welcome.h"
+
+static struct mcpi_exchange *
+exchange_of(const struct mcpi_map_node *node)
+{
+    return MCPI_CONTAINER(node, struct mcpi_exchange, by_id);
+}
+
+static bool
+exchange_has_key(const struct mcpi_map_node *node, const void *key)
+{
+    return mcpi_id_same(&exchange_of(node)->key, key);
+}
+
+struct mcpi_exchange *
+mcpi_exchange_find(const struct mcpi_peer *peer, const struct mcpi_id *id)
+{
+    struct mcpi_id key = mcpi_id_fold(*id);
+    struct mcpi_map_node *node;
+
+    if (key.kind == MCPI_ID_NONE)
+        return NULL;
+    node = mcpi_map_find(&peer->in_flight, mcpi_id_hash(&peer->in_flight, &key),
+                         exchange_has_key, &key);
+    return node ? exchange_of(node) : NULL;
+}
+
+struct mcpi_exchange *
+mcpi_exchange_ref(struct mcpi_exchange *x)
+{
+    x->refs++;
+    return x;
+}
+
+void
+mcpi_exchange_unref(struct mcpi_exchange *x)
+{
+    if (--x->refs > 0)
+        return;
+    if (x->own_outlet && x->outlet->exchange == x)
+        x->outlet->exchange = NULL;
+    mcpi_outlet_unref(x->outlet);
+    mcpi_result_done(&x->result);
+    mcp_doc_free(x->doc);
+    mcp_doc_free(x->hello);
+    mcpi_free(x->engine->mem, x);
+}
+
+void
+mcpi_exchange_serve(struct mcpi_exchange *x, const struct mcpi_served_ops *ops,
+                    void *user)
+{
+    x->served = ops;
+    x->served_user = user;
+}
+
+/* ---- its answer ------------------------------------------------------------ */
+
+static struct mcpi_exchange *
+exchange_of_answer(const struct mcpi_out *out)
+{
+    return MCPI_CONTAINER(out, struct mcpi_exchange, answer);
+}
+
+static void
+write_result(const struct mcpi_exchange *x, struct mcpi_buf *into)
+{
+    const char *members;
+    size_t len;
+
+    mcpi_rpc_write_answer(into, &x->rpc.id);
+    MCPI_BUF_LITERAL(into, ",\"result\":{");
+    mcpi_members(x->result.body.data, x->result.body.len, &members, &len);
+    mcpi_buf_append(into, members, len);
+    x->caller.dialect->write_result(x->engine, &x->result, len > 0, into);
+    MCPI_BUF_LITERAL(into, "}}");
+}
+
+static void
+write_error(const struct mcpi_exchange *x, struct mcpi_buf *into)
+{
+    const struct mcpi_result *r = &x->result;
+
+    mcpi_rpc_write_error(into, &x->rpc.id, r->code, r->message, r->body.data,
+                         r->body.len);
+}
+
+/* An answer that does not fit in memory becomes the fixed error, which fits in what
+ * every writer keeps in reserve; zero answers would leave the peer waiting. */
+static int
+answer_take(struct mcpi_out *out, struct mcpi_buf *into)
+{
+    struct mcpi_exchange *x = exchange_of_answer(out);
+    size_t mark = into->len;
+
+    if (x->result.code == 0 && x->result.body.status == 0)
+        write_result(x, into);
+    else if (x->result.body.status == 0)
+        write_error(x, into);
+    if (into->status == 0 && x->result.body.status == 0)
+        return 0;
+    mcpi_buf_rewind(into, mark);
+    mcpi_rpc_write_error(into, &x->rpc.id, MCPI_RPC_INTERNAL_ERROR, "Internal error",
+                         NULL, 0);
+    return into->status;
+}
+
+static void
+answer_done(struct mcpi_out *out, int status)
+{
+    struct mcpi_exchange *x = exchange_of_answer(out);
+
+    if (status == MCP_E_NOMEM && x->peer)
+        mcpi_peer_fail(x->peer, status, "no memory to answer a request");
+    mcpi_exchange_unref(x);
+}
+
+static const struct mcpi_out_ops answer_ops = {
+    .kind = MCPI_OUT_ANSWER, .take = answer_take, .done = answer_done};
+
+/* Move the last word into the exchange and queue it. */
+static void
+exchange_say(struct mcpi_exchange *x, struct mcpi_result *last)
+{
+    mcpi_result_done(&x->result);
+    mcpi_result_move(&x->result, last);
+    mcpi_exchange_ref(x);
+    if (!mcpi_outlet_push(x->outlet, &x->answer))
+        mcpi_exchange_unref(x); /* the peer is gone: nobody to tell (F35) */
+}
+
+static void
+exchange_say_error(struct mcpi_exchange *x, int code, const char *message)
+{
+    struct mcpi_result last;
+
+    mcpi_result_init(&last, x->engine);
+    mcpi_result_error(&last, code, "%s", message);
+    exchange_say(x, &last);
+    mcpi_result_done(&last);
+}
+
+/* ---- ended, settled -------------------------------------------------------- */
+
+/* Nothing more will be said about it: what only a response ends is ended (D14), and the
+ * link is told, once (F9). */
+static void
+exchange_release_wire(struct mcpi_exchange *x)
+{
+    if (x->released)
+        return;
+    x->released = true;
+    if (!x->peer || !x->outlet->peer)
+        return;
+    if (x->ending == MCPI_CANCELED && (x->peer->traits & MCPI_LAST_WORD))
+        exchange_say_error(x, MCPI_RPC_REQUEST_CANCELED, "Request cancelled");
+    if (x->own_outlet && x->peer->ops->settle)
+        x->peer->ops->settle(x->outlet);
+}
+
+static void
+exchange_settle(struct mcpi_exchange *x)
+{
+    if (x->ending == MCPI_OPEN || x->running || x->settled)
+        return;
+    x->settled = true;
+    mcpi_timer_disarm(x->engine->timers, &x->timer);
+    exchange_release_wire(x);
+    if (x->peer) {
+        mcpi_list_remove(&x->in_peer);
+        x->peer->exchange_count--;
+    }
+    mcpi_exchange_unref(x);
+}
+
+static void
+exchange_leave_table(struct mcpi_exchange *x)
+{
+    if (x->in_table)
+        mcpi_map_remove(&x->peer->in_flight, &x->by_id);
+    x->in_table = false;
+    x->peer->open_count--;
+    x->engine->counts.exchanges--;
+}
+
+/* What its handler asked the peer goes with it, whatever ended it: the context
+ * closes with the request (F22, F23, J6). */
+static void
+exchange_end_nested(struct mcpi_exchange *x)
+{
+    struct mcpi_list *node;
+
+    while ((node = mcpi_list_first(&x->nested)) != NULL)
+        mcpi_leg_end(MCPI_CONTAINER(node, struct mcpi_leg, in_parent), MCP_E_CANCELED,
+                     NULL, "the request it belongs to has ended");
+}
+
+/* The handler still runs: tell it, and see how long it takes. */
+static void
+exchange_hold(struct mcpi_exchange *x)
+{
+    x->held = true;
+    x->engine->counts.held++;
+    mcpi_timer_arm(x->engine->timers, &x->timer,
+                   mcpi_time_add(x->engine->now, x->engine->times.deaf));
+    if (x->served->ended)
+        x->served->ended(x, x->ending, x->reason);
+}
+
+bool
+mcpi_exchange_end(struct mcpi_exchange *x, enum mcpi_ending how,
+                  struct mcpi_result *last, const char *reason)
+{
+    if (x->ending != MCPI_OPEN)
+        return false;
+    mcpi_exchange_ref(x);
+    x->ending = how;
+    if (reason)
+        mcpi_text_clean(x->reason, sizeof(x->reason), reason, strlen(reason));
+    exchange_leave_table(x);
+    mcpi_timer_disarm(x->engine->timers, &x->timer);
+    if (x->running && x->served->flag)
+        x->served->flag(x, how, x->reason);
+    exchange_end_nested(x);
+    if (how == MCPI_CANCELED || how == MCPI_DROPPED)
+        mcpi_note_withdraw_all(x);
+    if (last)
+        exchange_say(x, last);
+    if (x->running)
+        exchange_hold(x);
+    exchange_settle(x);
+    if (x->peer)
+        mcpi_peer_exchange_ended(x->peer);
+    mcpi_exchange_unref(x);
+    return true;
+}
+
+static void
+exchange_unhold(struct mcpi_exchange *x)
+{
+    if (!x->held)
+        return;
+    x->held = false;
+    x->engine->counts.held--;
+    if (x->deaf)
+        x->engine->counts.deaf--;
+    x->deaf = false;
+}
+
+void
+mcpi_exchange_finish(struct mcpi_exchange *x, struct mcpi_result *result, int64_t now)
+{
+    char shown[MCPI_ID_SHOWN];
+
+    mcpi_engine_at(x->engine, now);
+    x->running = false;
+    exchange_unhold(x);
+    if (!mcpi_exchange_end(x, MCPI_ANSWERED, result, NULL)) {
+        if (result->code != 0)
+            MCPI_LOG(&x->engine->log, MCP_LOG_WARNING,
+                     "request %s failed after its end: %d %s",
+                     mcpi_id_show(&x->rpc.id, shown), result->code, result->message);
+        mcpi_result_done(result);
+        exchange_settle(x);
+    }
+}
+
+void
+mcpi_exchange_gone(struct mcpi_exchange *x)
+{
+    if (x->peer && (x->peer->traits & MCPI_GONE_CANCELS))
+        mcpi_exchange_end(x, MCPI_CANCELED, NULL, "the client has left");
+}
+
+/* One timer, two meanings: an open exchange has run too long, or an ended one is
+ * held by a handler that does not listen. */
+static void
+exchange_expired(struct mcpi_timer *timer, int64_t now)
+{
+    struct mcpi_exchange *x = MCPI_CONTAINER(timer, struct mcpi_exchange, timer);
+    struct mcpi_result last;
+    char shown[MCPI_ID_SHOWN];
+
+    mcpi_engine_at(x->engine, now);
+    if (x->ending == MCPI_OPEN) {
+        mcpi_result_init(&last, x->engine);
+        mcpi_result_error(&last, MCPI_RPC_INTERNAL_ERROR,
+                          "Run limit of %lld ms reached",
+                          (long long)(x->engine->times.run / 1000));
+        mcpi_exchange_end(x, MCPI_LIMITED, &last, "run limit reached");
+        mcpi_result_done(&last);
+        return;
+    }
+    x->deaf = true;
+    x->engine->counts.deaf++;
+    MCPI_LOG(&x->engine->log, MCP_LOG_WARNING,
+             "the handler of request %s (%.*s) still runs %lld ms after its end",
+             mcpi_id_show(&x->rpc.id, shown), (int)x->rpc.method_len,
+             x->rpc.method_name, (long long)(x->engine->times.deaf / 1000));
+    exchange_release_wire(x);
+}
+
+/* ---- the beginning --------------------------------------------------------- */
+
+static struct mcpi_exchange *
+exchange_new(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
+             const struct mcpi_rpc *rpc)
+{
+    struct mcpi_outlet *outlet = arrival->outlet ? arrival->outlet : peer->outlet;
+    struct mcpi_exchange *x;
+
+    x = mcpi_alloc_zero_first(peer->engine->mem, sizeof(*x),
+                              offsetof(struct mcpi_exchange, result));
+    if (!x)
+        return NULL;
+    mcpi_result_init(&x->result, peer->engine);
+    x->reason[0] = '\0';
+    x->refs = 1; /* the table's and the run's */
+    x->engine = peer->engine;
+    x->peer = peer;
+    x->outlet = mcpi_outlet_ref(outlet);
+    x->own_outlet = outlet != peer->outlet;
+    x->doc = arrival->take_doc;
+    x->rpc = *rpc;
+    x->key = mcpi_id_fold(rpc->id);
+    x->fixed = rpc->method == MCPI_METHOD_INITIALIZE ||
+               rpc->method == MCPI_METHOD_DISCOVER;
+    x->progress = -INFINITY;
+    mcpi_list_init(&x->in_peer);
+    mcpi_list_init(&x->nested);
+    mcpi_list_init(&x->notes);
+    mcpi_timer_init(&x->timer, exchange_expired);
+    mcpi_out_init(&x->answer, &answer_ops);
+    return x;
+}
+
+static void
+exchange_enter(struct mcpi_exchange *x)
+{
+    struct mcpi_peer *peer = x->peer;
+
+    if (!(peer->traits & MCPI_PRIVATE_IDS)) {
+        mcpi_map_add(&peer->in_flight, &x->by_id,
+                     mcpi_id_hash(&peer->in_flight, &x->key));
+        x->in_table = true;
+    }
+    if (x->own_outlet)
+        x->outlet->exchange = x;
+    mcpi_list_append(&peer->exchanges, &x->in_peer);
+    peer->exchange_count++;
+    peer->open_count++;
+    x->engine->counts.exchanges++;
+    mcpi_timer_arm(x->engine->timers, &x->timer,
+                   mcpi_time_add(x->engine->now, x->engine->times.run));
+}
+
+static int
+exchange_route(struct mcpi_exchange *x, struct mcpi_refusal *why)
+{
+    const struct mcpi_router *router = x->engine->router;
+
+    if (mcpi_welcome_route(x))
+        return 0;
+    return router->route(x->engine->router_user, x, why);
+}
+
+/* A router that refuses has not begun anything: the refusal is the answer. */
+static void
+exchange_refuse(struct mcpi_exchange *x, const struct mcpi_refusal *why)
+{
+    struct mcpi_result last;
+
+    mcpi_result_init(&last, x->engine);
+    mcpi_result_error(&last, why->code, "%s", why->message);
+    mcpi_buf_text(&last.body, why->data);
+    mcpi_exchange_end(x, MCPI_ANSWERED, &last, NULL);
+    mcpi_result_done(&last);
+}
+
+int
+mcpi_exchange_open(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
+                   const struct mcpi_rpc *rpc, const struct mcpi_caller *caller)
+{
+    struct mcpi_refusal why;
+    struct mcpi_exchange *x;
+
+    x = exchange_new(peer, arrival, rpc);
+    if (!x)
+        return MCP_E_NOMEM;
+    x->caller = *caller;
+    x->hello = mcp_doc_ref(peer->hello);
+    exchange_enter(x);
+    mcpi_exchange_ref(x);
+    why.code = 0;
+    if (exchange_route(x, &why) < 0 || !x->served) {
+        if (why.code == 0)
+            mcpi_refuse(&why, MCPI_RPC_METHOD_NOT_FOUND, "Method not found: %.*s",
+                        (int)rpc->method_len, rpc->method_name);
+        exchange_refuse(x, &why);
+    } else {
+        x->running = true;
+        x->served->begin(x);
+    }
+    mcpi_exchange_unref(x);
+    return 0;
+}
+
+/* ---- what a handler may say meanwhile -------------------------------------- */
+
+static int
+exchange_may_speak(const struct mcpi_exchange *x)
+{
+    if (x->ending == MCPI_OPEN)
+        return 0;
+    return x->ending == MCPI_ANSWERED ? MCP_E_STATE : MCP_E_CANCELED;
+}
+
+int
+mcpi_exchange_progress(struct mcpi_exchange *x, double progress, double total,
+                       const char *message, int64_t now)
+{
+    struct mcpi_progress p = {.progress = progress, .total = total, .message = message};
+    int r;
+
+    mcpi_engine_at(x->engine, now);
+    r = exchange_may_speak(x);
+    if (r < 0)
+        return r;
+    if (!isfinite(progress) || progress <= x->progress)
+        return MCP_E_INVAL;
+    x->progress = progress;
+    if (x->caller.progress_token.kind == MCPI_ID_NONE)
+        return 0;
+    return mcpi_note_push_progress(x, &p);
+}
+
+int
+mcpi_exchange_notify(struct mcpi_exchange *x, const char *method, const char *params,
+                     size_t params_len, int64_t now)
+{
+    int r;
+
+    mcpi_engine_at(x->engine, now);
+    r = exchange_may_speak(x);
+    if (r < 0)
+        return r;
+    return mcpi_note_push(x->outlet, x, method, params, params_len);
+}

@@ -1,0 +1,122 @@
+/*
+ * exchange.h - a request received, from its arrival to the end of its last run
+ *
+ * Two moments, because a handler may outlive the ending:
+ *
+ *   OPEN -> ENDED    once, by mcpi_exchange_end, whatever the cause. It leaves the
+ *                    table in the same step, so the id may be used again; from then on
+ *                    only its last word and the frames of its nested legs are sent.
+ *        -> SETTLED  once: ended, and no run of a handler is alive any more.
+ *
+ *   ending     by                                   last word     handler told
+ *   ANSWERED   mcpi_exchange_finish                 the answer    -
+ *   CANCELED   frame, disconnect where it counts    none          yes
+ *   LIMITED    run limit (F34)                      an error      yes
+ *   CLOSED     our own stop (F29)                   an error      yes
+ *   DROPPED    link lost, EOF after the drain       none          yes
+ *
+ * Counted, loop thread only. The table and the live run own one reference together;
+ * whoever keeps a pointer longer takes its own.
+ */
+#ifndef MCPI_CORE_EXCHANGE_H
+#define MCPI_CORE_EXCHANGE_H
+
+#include "core/dialect.h"
+#include "core/outlet.h"
+
+enum mcpi_ending {
+    MCPI_OPEN = 0,
+    MCPI_ANSWERED,
+    MCPI_CANCELED,
+    MCPI_LIMITED,
+    MCPI_CLOSED,
+    MCPI_DROPPED
+};
+
+/* Who serves an exchange. */
+struct mcpi_served_ops {
+    /* Start the run. It ends with mcpi_exchange_finish, now or later. */
+    void (*begin)(struct mcpi_exchange *x);
+    /* It ended otherwise than by finish while the run is alive. Two steps, so that
+     * whoever is woken by the end of what it asked the peer sees why: `flag` comes
+     * before nested legs end and only notes it down; `ended` comes after the last
+     * word and tells the handler. The run still ends with finish. Each may be NULL. */
+    void (*flag)(struct mcpi_exchange *x, enum mcpi_ending how, const char *reason);
+    void (*ended)(struct mcpi_exchange *x, enum mcpi_ending how, const char *reason);
+};
+
+struct mcpi_exchange {
+    /* What its end touches stands together: with many in flight it is cold by then. */
+    struct mcpi_map_node by_id;
+    struct mcpi_list in_peer; /* the peer's open and held ones */
+    unsigned refs;
+    enum mcpi_ending ending;
+    bool running; /* a run is alive */
+    bool in_table;
+    bool fixed;    /* negotiation: not cancelable by the peer (F20) */
+    bool held;     /* ended, and a run is alive */
+    bool deaf;     /* held for too long */
+    bool released; /* the link knows that nothing more will be said */
+    bool settled;
+    bool own_outlet; /* outlet is ours alone: it is settled with us */
+    struct mcpi_engine *engine;
+    struct mcpi_peer *peer; /* NULL once the peer is freed */
+    struct mcpi_outlet *outlet;
+    mcp_doc *doc;
+    mcp_doc *hello; /* legacy: what caller borrows from; may outlive the peer */
+    const struct mcpi_served_ops *served;
+    void *served_user;
+    struct mcpi_timer timer; /* open: run limit. ended and running: deafness */
+    struct mcpi_list nested; /* legs asked on behalf of this request */
+    struct mcpi_list notes;  /* progress and logs that wait in the outlet */
+    struct mcpi_out answer;
+    struct mcpi_rpc rpc; /* borrowed from doc */
+    struct mcpi_caller caller;
+    struct mcpi_id key; /* rpc.id folded */
+    double progress;    /* last value reported; -inf before the first */
+    struct mcpi_result result;
+    char reason[MCPI_REASON_MAX + 1];
+};
+
+/* A request has arrived and was admitted: enter it, route it, begin it (F1). Takes
+ * the document. MCP_E_NOMEM: nothing happened. */
+int mcpi_exchange_open(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
+                       const struct mcpi_rpc *rpc, const struct mcpi_caller *caller);
+
+struct mcpi_exchange *mcpi_exchange_find(const struct mcpi_peer *peer,
+                                         const struct mcpi_id *id);
+
+/* From route(): who serves it. */
+void mcpi_exchange_serve(struct mcpi_exchange *x, const struct mcpi_served_ops *ops,
+                         void *user);
+
+/* The one ending. False: someone was faster, and last was not used. last: what to
+ * answer, moved out of, or NULL. reason may be NULL. */
+bool mcpi_exchange_end(struct mcpi_exchange *x, enum mcpi_ending how,
+                       struct mcpi_result *last, const char *reason);
+
+/* The run is over, with this answer. If the exchange has ended meanwhile the answer
+ * is dropped, and a failure in it is logged all the same (F8). Frees the content of
+ * result. Once for each begin. */
+void mcpi_exchange_finish(struct mcpi_exchange *x, struct mcpi_result *result,
+                          int64_t now);
+
+/* Report progress; total NaN: unknown; message NULL: none. 0 also if the peer wants
+ * none; MCP_E_CANCELED once the handler was told to stop, MCP_E_STATE after its own
+ * finish; MCP_E_INVAL: not a number above the last one (I15). A full outlet drops it
+ * quietly. */
+int mcpi_exchange_progress(struct mcpi_exchange *x, double progress, double total,
+                           const char *message, int64_t now);
+
+/* Send a notification about this request: params is the text of a JSON object, or NULL.
+ * Same statuses. */
+int mcpi_exchange_notify(struct mcpi_exchange *x, const char *method,
+                         const char *params, size_t params_len, int64_t now);
+
+struct mcpi_exchange *mcpi_exchange_ref(struct mcpi_exchange *x);
+void mcpi_exchange_unref(struct mcpi_exchange *x);
+
+/* The client has left: cancels where the link's traits say so (E18, D12). */
+void mcpi_exchange_gone(struct mcpi_exchange *x);
+
+#endif

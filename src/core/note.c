@@ -1,0 +1,186 @@
+/* note.c - messages on the heap: notifications and refusals */
+#include "core/note.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/peer.h"
+
+struct note {
+    struct mcpi_out out;
+    struct mcpi_list in_exchange; /* unlinked if it belongs to none */
+    const mcp_allocator *mem;
+    bool frame;
+    size_t len;
+    char text[]; /* the whole message */
+};
+
+static struct note *
+note_of(struct mcpi_out *out)
+{
+    return MCPI_CONTAINER(out, struct note, out);
+}
+
+/* A cancel frame written by hand that names nothing of ours: at modern, on a link where
+ * closing is the signal, it must not be posted (E8, E11). */
+static bool
+note_is_moot(const struct note *note)
+{
+    const struct mcpi_peer *peer = note->out.outlet->peer;
+
+    return note->frame && peer->ops->hangup && peer->dialect && peer->dialect->modern;
+}
+
+static int
+note_take(struct mcpi_out *out, struct mcpi_buf *into)
+{
+    struct note *note = note_of(out);
+
+    if (note_is_moot(note))
+        return 1;
+    mcpi_buf_append(into, note->text, note->len);
+    return into->status;
+}
+
+static void
+note_done(struct mcpi_out *out, int status)
+{
+    struct note *note = note_of(out);
+
+    (void)status; /* nobody waits for a notification */
+    mcpi_list_remove(&note->in_exchange);
+    mcpi_free(note->mem, note);
+}
+
+static const struct mcpi_out_ops note_ops = {
+    .kind = MCPI_OUT_NOTE, .droppable = true, .take = note_take, .done = note_done};
+static const struct mcpi_out_ops frame_ops = {
+    .kind = MCPI_OUT_NOTE, .take = note_take, .done = note_done};
+static const struct mcpi_out_ops greeting_ops = {
+    .kind = MCPI_OUT_NOTE, .first = true, .take = note_take, .done = note_done};
+static const struct mcpi_out_ops refusal_ops = {
+    .kind = MCPI_OUT_ANSWER, .take = note_take, .done = note_done};
+
+static struct note *
+note_new(const struct mcpi_engine *e, const struct mcpi_out_ops *ops)
+{
+    const struct mcpi_buf *text = &e->scratch;
+    struct note *note;
+
+    if (text->status < 0)
+        return NULL;
+    note = mcpi_alloc(e->mem, sizeof(*note) + text->len);
+    if (!note)
+        return NULL;
+    mcpi_out_init(&note->out, ops);
+    mcpi_list_init(&note->in_exchange);
+    note->mem = e->mem;
+    note->frame = ops == &frame_ops;
+    note->len = text->len;
+    note->out.weight = ops->droppable ? sizeof(*note) + text->len : 0;
+    memcpy(note->text, text->data, text->len);
+    return note;
+}
+
+/* Queue what stands in the scratch buffer. */
+static int
+push_scratch(struct mcpi_outlet *outlet, struct mcpi_exchange *about,
+             const struct mcpi_out_ops *ops)
+{
+    struct note *note = note_new(outlet->engine, ops);
+
+    if (!note)
+        return outlet->engine->scratch.status < 0 ? outlet->engine->scratch.status
+                                                  : MCP_E_NOMEM;
+    if (about)
+        mcpi_list_append(&about->notes, &note->in_exchange);
+    if (!mcpi_outlet_push(outlet, &note->out))
+        note_done(&note->out, MCP_E_LIMIT);
+    return 0;
+}
+
+static void
+write_note(struct mcpi_engine *e, const char *method, const char *params, size_t len)
+{
+    mcpi_buf_clear(&e->scratch);
+    mcpi_rpc_write_note(&e->scratch, method, strlen(method));
+    if (params) {
+        MCPI_BUF_LITERAL(&e->scratch, ",\"params\":");
+        mcpi_buf_append(&e->scratch, params, len);
+    }
+    mcpi_buf_char(&e->scratch, '}');
+}
+
+int
+mcpi_note_push(struct mcpi_outlet *outlet, struct mcpi_exchange *about,
+               const char *method, const char *params, size_t params_len)
+{
+    write_note(outlet->engine, method, params, params_len);
+    return push_scratch(outlet, about, &note_ops);
+}
+
+int
+mcpi_note_push_greeting(struct mcpi_outlet *outlet, const char *method)
+{
+    write_note(outlet->engine, method, NULL, 0);
+    return push_scratch(outlet, NULL, &greeting_ops);
+}
+
+int
+mcpi_note_push_frame(struct mcpi_outlet *outlet, const char *params, size_t params_len)
+{
+    write_note(outlet->engine, mcpi_method_name(MCPI_METHOD_NOTE_CANCELED), params,
+               params_len);
+    return push_scratch(outlet, NULL, &frame_ops);
+}
+
+int
+mcpi_note_push_progress(struct mcpi_exchange *x, const struct mcpi_progress *p)
+{
+    struct mcpi_buf *buf = &x->engine->scratch;
+    const char *method = mcpi_method_name(MCPI_METHOD_NOTE_PROGRESS);
+    int r = 0;
+
+    mcpi_buf_clear(buf);
+    mcpi_rpc_write_note(buf, method, strlen(method));
+    MCPI_BUF_LITERAL(buf, ",\"params\":{\"progressToken\":");
+    mcpi_id_write(buf, &x->caller.progress_token);
+    MCPI_BUF_LITERAL(buf, ",\"progress\":");
+    r = mcpi_json_write_real(buf, p->progress);
+    if (r == 0 && p->total == p->total) {
+        MCPI_BUF_LITERAL(buf, ",\"total\":");
+        r = mcpi_json_write_real(buf, p->total);
+    }
+    if (r == 0 && p->message) {
+        MCPI_BUF_LITERAL(buf, ",\"message\":");
+        r = mcpi_json_write_string(buf, p->message, strlen(p->message));
+    }
+    MCPI_BUF_LITERAL(buf, "}}");
+    return r < 0 ? r : push_scratch(x->outlet, x, &note_ops);
+}
+
+void
+mcpi_note_withdraw_all(struct mcpi_exchange *x)
+{
+    struct mcpi_list *node, *next;
+    struct note *note;
+
+    for (node = x->notes.next; node != &x->notes; node = next) {
+        next = node->next;
+        note = MCPI_CONTAINER(node, struct note, in_exchange);
+        mcpi_out_withdraw(&note->out);
+    }
+}
+
+void
+mcpi_refusal_push(struct mcpi_outlet *outlet, const struct mcpi_id *id,
+                  const struct mcpi_refusal *why)
+{
+    struct mcpi_engine *e = outlet->engine;
+
+    mcpi_buf_clear(&e->scratch);
+    mcpi_rpc_write_error(&e->scratch, id, why->code, why->message,
+                         why->data[0] ? why->data : NULL, strlen(why->data));
+    if (push_scratch(outlet, NULL, &refusal_ops) < 0 && outlet->peer)
+        mcpi_peer_fail(outlet->peer, MCP_E_NOMEM, "no memory to refuse a request");
+}

@@ -1,0 +1,56 @@
+/*
+ * outlet.h - messages that wait to be written, and the moment they are
+ *
+ * An out ends once: written, withdrawn or failed. Outs of legs and exchanges are
+ * members of them, so pushing a cancel or an answer allocates nothing and is never
+ * refused (B11).
+ */
+#ifndef MCPI_CORE_OUTLET_H
+#define MCPI_CORE_OUTLET_H
+
+#include "base/list.h"
+#include "core/port.h"
+
+struct mcpi_out_ops {
+    enum mcpi_out_kind kind;
+    bool first;     /* negotiation: passes a peer that is negotiating */
+    bool droppable; /* may be refused when the outlet is full */
+    /* It leaves now. Encode at the end of into: 0; 1: there is nothing to say any more;
+     * negative: cannot be encoded. */
+    int (*take)(struct mcpi_out *out, struct mcpi_buf *into);
+    /* It ended: 0 written, negative withdrawn or failed. Called once for each push. */
+    void (*done)(struct mcpi_out *out, int status);
+};
+
+enum mcpi_out_state { MCPI_OUT_IDLE, MCPI_OUT_QUEUED, MCPI_OUT_TAKEN };
+
+struct mcpi_out {
+    struct mcpi_list node;
+    const struct mcpi_out_ops *ops;
+    struct mcpi_outlet *outlet; /* while queued or taken; counted */
+    enum mcpi_out_state state;
+    size_t weight; /* bytes it holds, if droppable */
+};
+
+struct mcpi_outlet {
+    unsigned refs;
+    struct mcpi_peer *peer; /* NULL once killed */
+    struct mcpi_engine *engine;
+    void *link_user;
+    struct mcpi_list first;         /* negotiation */
+    struct mcpi_list queue;         /* all else, in order */
+    size_t answers;                 /* ANSWER outs waiting */
+    size_t weight;                  /* bytes of droppable outs waiting */
+    struct mcpi_exchange *exchange; /* whose own outlet this is, or NULL */
+};
+
+void mcpi_out_init(struct mcpi_out *out, const struct mcpi_out_ops *ops);
+
+/* Append. False: refused because the outlet is full (droppable only) or killed; then
+ * done was not called and will not be. */
+bool mcpi_outlet_push(struct mcpi_outlet *outlet, struct mcpi_out *out);
+
+/* Take it back if it still waits: true, and done was called with MCP_E_CANCELED. */
+bool mcpi_out_withdraw(struct mcpi_out *out);
+
+#endif

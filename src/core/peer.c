@@ -1,0 +1,326 @@
+/*
+ * peer.c - one counterpart, from the first byte to the last
+ *
+ * Who may end what: mcpi_peer_lost is the one ending of a peer; all other ways (close,
+ * EOF, failure) lead there, each within a bound that one timer keeps. Legs end before
+ * exchanges, so that a handler which waits for the other side wakes with CLOSED (J8).
+ */
+#include "core/peer.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/exchange.h"
+#include "core/leg.h"
+#include "core/negotiate.h"
+#include "core/note.h"
+
+static const char *const state_names[] = {"FRESH",    "NEGOTIATING", "READY",
+                                          "DRAINING", "CLOSING",     "CLOSED"};
+
+void
+mcpi_peer_become(struct mcpi_peer *peer, enum mcpi_peer_state to)
+{
+    MCPI_LOG(&peer->engine->log, MCP_LOG_DEBUG, "peer: %s -> %s",
+             state_names[peer->state], state_names[to]);
+    peer->state = to;
+}
+
+bool
+mcpi_peer_can_send(const struct mcpi_peer *peer)
+{
+    return peer->state < MCPI_PEER_DRAINING && peer->failing == 0;
+}
+
+static bool
+peer_is_ending(const struct mcpi_peer *peer)
+{
+    return peer->state >= MCPI_PEER_CLOSING;
+}
+
+void *
+mcpi_peer_link(const struct mcpi_peer *peer)
+{
+    return peer->link_user;
+}
+
+struct mcpi_outlet *
+mcpi_peer_outlet(const struct mcpi_peer *peer)
+{
+    return peer->outlet;
+}
+
+const char *
+mcpi_peer_spoken(const struct mcpi_peer *peer)
+{
+    return peer->spoken;
+}
+
+/* ---- all at once ----------------------------------------------------------- */
+
+static void
+peer_end_legs(struct mcpi_peer *peer, const char *reason)
+{
+    struct mcpi_map_node *node;
+
+    while ((node = mcpi_map_any(&peer->pending)) != NULL)
+        mcpi_leg_end(MCPI_CONTAINER(node, struct mcpi_leg, by_id), MCP_E_CLOSED, NULL,
+                     reason);
+}
+
+static struct mcpi_exchange *
+peer_first_open(const struct mcpi_peer *peer)
+{
+    struct mcpi_list *node;
+    struct mcpi_exchange *x;
+
+    for (node = peer->exchanges.next; node != &peer->exchanges; node = node->next) {
+        x = MCPI_CONTAINER(node, struct mcpi_exchange, in_peer);
+        if (x->ending == MCPI_OPEN)
+            return x;
+    }
+    return NULL;
+}
+
+static void
+peer_drop_exchanges(struct mcpi_peer *peer, const char *reason)
+{
+    struct mcpi_exchange *x;
+
+    while (peer->open_count > 0 && (x = peer_first_open(peer)) != NULL)
+        mcpi_exchange_end(x, MCPI_DROPPED, NULL, reason);
+}
+
+/* Our own stop: the peer still waits, so each gets an answer (F29). */
+static void
+peer_answer_exchanges(struct mcpi_peer *peer)
+{
+    struct mcpi_exchange *x;
+    struct mcpi_result last;
+
+    while (peer->open_count > 0 && (x = peer_first_open(peer)) != NULL) {
+        mcpi_result_init(&last, peer->engine);
+        mcpi_result_error(&last, x->caller.dialect->closed_code, "Connection closed");
+        mcpi_exchange_end(x, MCPI_CLOSED, &last, "connection closed");
+        mcpi_result_done(&last);
+    }
+}
+
+/* ---- the end --------------------------------------------------------------- */
+
+void
+mcpi_peer_lost(struct mcpi_peer *peer, int status, int64_t now)
+{
+    struct mcpi_engine *e = peer->engine;
+
+    mcpi_engine_at(e, now);
+    if (peer->state == MCPI_PEER_CLOSED)
+        return;
+    mcpi_peer_become(peer, MCPI_PEER_CLOSED);
+    mcpi_timer_disarm(e->timers, &peer->timer);
+    mcpi_outlet_kill(peer->outlet);
+    peer_end_legs(peer, NULL);
+    peer_drop_exchanges(peer, "connection lost");
+    mcpi_negotiate_abort(peer, status);
+    if (e->router->closed)
+        e->router->closed(e->router_user, peer, status);
+}
+
+static void
+peer_close_now(struct mcpi_peer *peer, int status)
+{
+    peer->ops->close(peer, MCPI_CLOSE_NOW);
+    mcpi_peer_lost(peer, status, peer->engine->now);
+}
+
+/* The link flushes; the bound is ours (F31). */
+static void
+peer_close_link(struct mcpi_peer *peer)
+{
+    mcpi_peer_become(peer, MCPI_PEER_CLOSING);
+    mcpi_timer_arm(peer->engine->timers, &peer->timer,
+                   mcpi_time_add(peer->engine->now, peer->engine->times.stop));
+    peer->ops->close(peer, MCPI_CLOSE_DRAIN);
+}
+
+void
+mcpi_peer_close(struct mcpi_peer *peer, int64_t now)
+{
+    mcpi_engine_at(peer->engine, now);
+    if (peer_is_ending(peer) || peer->failing != 0)
+        return;
+    mcpi_peer_become(peer, MCPI_PEER_CLOSING);
+    peer_end_legs(peer, "connection closing");
+    peer_answer_exchanges(peer);
+    mcpi_negotiate_abort(peer, MCP_E_CLOSED);
+    peer_close_link(peer);
+}
+
+void
+mcpi_peer_input_ended(struct mcpi_peer *peer, int64_t now)
+{
+    struct mcpi_engine *e = peer->engine;
+
+    mcpi_engine_at(e, now);
+    if (peer->state >= MCPI_PEER_DRAINING)
+        return;
+    mcpi_peer_become(peer, MCPI_PEER_DRAINING);
+    peer_end_legs(peer, NULL); /* no answer can come any more */
+    mcpi_negotiate_abort(peer, MCP_E_CLOSED);
+    if (e->times.drain < 0)
+        peer_drop_exchanges(peer, "connection lost");
+    if (peer->state != MCPI_PEER_DRAINING)
+        return;
+    if (peer->open_count == 0)
+        peer_close_link(peer);
+    else
+        mcpi_timer_arm(e->timers, &peer->timer, mcpi_time_add(e->now, e->times.drain));
+}
+
+void
+mcpi_peer_exchange_ended(struct mcpi_peer *peer)
+{
+    if (peer->state == MCPI_PEER_DRAINING && peer->open_count == 0)
+        peer_close_link(peer);
+}
+
+void
+mcpi_peer_fail(struct mcpi_peer *peer, int status, const char *why)
+{
+    if (peer->state == MCPI_PEER_CLOSED || peer->failing != 0)
+        return;
+    MCPI_LOG(&peer->engine->log, MCP_LOG_ERROR, "giving the link up: %s", why);
+    peer->failing = status;
+    /* Not from here: somebody is in the middle of an ending. */
+    mcpi_timer_arm(peer->engine->timers, &peer->timer, peer->engine->now);
+}
+
+static void
+peer_expired(struct mcpi_timer *timer, int64_t now)
+{
+    struct mcpi_peer *peer = MCPI_CONTAINER(timer, struct mcpi_peer, timer);
+
+    mcpi_engine_at(peer->engine, now);
+    if (peer->failing == 0 && peer->state == MCPI_PEER_DRAINING) {
+        peer_drop_exchanges(peer, "connection lost"); /* the last one closes the link */
+        return;
+    }
+    if (peer->failing == 0)
+        MCPI_LOG(&peer->engine->log, MCP_LOG_WARNING,
+                 "closing: not all could be written in time");
+    peer_close_now(peer, peer->failing != 0 ? peer->failing : MCP_E_CLOSED);
+}
+
+/* ---- the beginning --------------------------------------------------------- */
+
+int
+mcpi_peer_new(struct mcpi_engine *e, const struct mcpi_link_ops *ops, unsigned traits,
+              void *link_user, struct mcpi_peer **ret_peer)
+{
+    struct mcpi_peer *peer;
+    int r;
+
+    peer = mcpi_alloc_zero(e->mem, sizeof(*peer));
+    if (!peer)
+        return MCP_E_NOMEM;
+    peer->engine = e;
+    peer->ops = ops;
+    peer->link_user = link_user;
+    peer->traits = traits;
+    peer->state = e->role == MCPI_CLIENT ? MCPI_PEER_FRESH : MCPI_PEER_READY;
+    peer->agreed = e->role == MCPI_SERVER;
+    peer->spoken = "";
+    r = mcpi_outlet_new(peer, link_user, &peer->outlet);
+    if (r < 0) {
+        mcpi_free(e->mem, peer);
+        return r;
+    }
+    mcpi_map_init(&peer->pending, e->mem, e->seed);
+    mcpi_map_init(&peer->in_flight, e->mem, e->seed);
+    mcpi_list_init(&peer->exchanges);
+    mcpi_ring_init(&peer->buried);
+    mcpi_timer_init(&peer->timer, peer_expired);
+    mcpi_list_append(&e->peers, &peer->in_engine);
+    e->counts.peers++;
+    *ret_peer = peer;
+    return 0;
+}
+
+/* Handlers that still run outlive their peer: they keep their exchange, not us. */
+static void
+peer_orphan_exchanges(struct mcpi_peer *peer)
+{
+    struct mcpi_list *node;
+
+    while ((node = mcpi_list_pop(&peer->exchanges)) != NULL)
+        MCPI_CONTAINER(node, struct mcpi_exchange, in_peer)->peer = NULL;
+}
+
+void
+mcpi_peer_free(struct mcpi_peer *peer)
+{
+    struct mcpi_engine *e;
+
+    if (!peer)
+        return;
+    e = peer->engine;
+    mcpi_peer_lost(peer, MCP_E_CLOSED, e->now);
+    peer_orphan_exchanges(peer);
+    mcpi_list_remove(&peer->in_engine);
+    e->counts.peers--;
+    mcpi_map_done(&peer->pending);
+    mcpi_map_done(&peer->in_flight);
+    mcpi_outlet_unref(peer->outlet);
+    mcp_doc_free(peer->hello);
+    mcpi_free(e->mem, peer);
+}
+
+/* ---- notifications --------------------------------------------------------- */
+
+/* A cancel frame written by hand (B34): the leg it names ends, and says so itself,
+ * with its own id and in its own spelling. 1: it did; 0: it names none. */
+static int
+peer_end_named_leg(struct mcpi_peer *peer, const char *params, size_t len)
+{
+    const struct mcpi_json_limits limits = {peer->engine->limits.message_bytes,
+                                            peer->engine->limits.depth};
+    struct mcpi_leg *leg;
+    struct mcpi_id id;
+    const mcp_json *root;
+    mcp_doc *doc;
+    int r;
+
+    if (!params)
+        return 0;
+    r = mcpi_doc_parse(peer->engine->mem, params, len, &limits, &doc);
+    if (r < 0)
+        return r;
+    root = mcp_doc_root(doc);
+    id = mcpi_id_read(mcp_json_get(root, "requestId"));
+    leg = mcpi_leg_find_any(peer, &id);
+    if (leg) {
+        leg->resumable = false;
+        mcpi_leg_end(leg, MCP_E_CANCELED, NULL,
+                     mcp_json_string(mcp_json_get(root, "reason"), NULL));
+    }
+    mcp_doc_free(doc);
+    return leg != NULL;
+}
+
+int
+mcpi_peer_notify(struct mcpi_peer *peer, const char *method, const char *params,
+                 size_t params_len, int64_t now)
+{
+    bool frame = mcpi_method_find(method, strlen(method)) == MCPI_METHOD_NOTE_CANCELED;
+    int r;
+
+    mcpi_engine_at(peer->engine, now);
+    if (!mcpi_peer_can_send(peer))
+        return 0;
+    if (!frame)
+        return mcpi_note_push(peer->outlet, NULL, method, params, params_len);
+    r = peer_end_named_leg(peer, params, params_len);
+    if (r != 0)
+        return r < 0 ? r : 0;
+    return mcpi_note_push_frame(peer->outlet, params, params_len);
+}

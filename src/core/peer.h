@@ -1,0 +1,80 @@
+/*
+ * peer.h - one counterpart: its id space in both directions and what was agreed with it
+ *
+ *   client:  FRESH -> NEGOTIATING -> READY -> CLOSING -> CLOSED
+ *   server:  READY -> DRAINING -> CLOSING -> CLOSED
+ *
+ * DRAINING: the input has ended and running requests may still finish (F28). CLOSING:
+ * we stop; the link flushes. CLOSED: the link is gone; every waiter has been told.
+ */
+#ifndef MCPI_CORE_PEER_H
+#define MCPI_CORE_PEER_H
+
+#include "base/ring.h"
+#include "core/dialect.h"
+#include "core/outlet.h"
+
+enum mcpi_peer_state {
+    MCPI_PEER_FRESH,
+    MCPI_PEER_NEGOTIATING,
+    MCPI_PEER_READY,
+    MCPI_PEER_DRAINING,
+    MCPI_PEER_CLOSING,
+    MCPI_PEER_CLOSED
+};
+
+struct mcpi_peer {
+    struct mcpi_list in_engine;
+    struct mcpi_engine *engine;
+    const struct mcpi_link_ops *ops;
+    void *link_user;
+    unsigned traits;
+    enum mcpi_peer_state state;
+    struct mcpi_outlet *outlet;
+    struct mcpi_map pending;    /* legs, by folded id */
+    struct mcpi_map in_flight;  /* exchanges, by folded id */
+    struct mcpi_list exchanges; /* open and held */
+    size_t exchange_count;
+    size_t open_count;
+    struct mcpi_ring buried; /* ids of ours that were abandoned: "late" (B21) */
+    int64_t next_id;
+    struct mcpi_timer timer; /* DRAINING, CLOSING: the bound */
+    const char *spoken;      /* version last sent; "" none. In wire order */
+    bool warned_direction;   /* J4: once */
+    int failing;             /* given up, from the next turn on, for this reason */
+
+    /* What was agreed. Client: with the server; server: by a legacy initialize. */
+    const struct mcpi_dialect *dialect;
+    const char *version;
+    mcp_doc *hello; /* keeps info and capabilities */
+    const mcp_json *info, *capabilities;
+    bool initialized;      /* server: a legacy client has introduced itself */
+    bool agreed;           /* other messages than negotiation may pass */
+    bool negotiated;       /* client: the router has heard how it went */
+    const char *log_level; /* legacy: set for the session; constant */
+};
+
+/* One setter; the log shows every transition. */
+void mcpi_peer_become(struct mcpi_peer *peer, enum mcpi_peer_state to);
+
+bool mcpi_peer_can_send(
+    const struct mcpi_peer *peer); /* a new leg or note may be queued */
+
+/* Send a notification. params: text of a JSON object, or NULL. One that is a cancel
+ * frame for a pending leg ends that leg instead, and the leg sends its own (B34).
+ * Dropped quietly once closed (B22). */
+int mcpi_peer_notify(struct mcpi_peer *peer, const char *method, const char *params,
+                     size_t params_len, int64_t now);
+
+/* Close from our side: no more input, calls end CLOSED, running requests are
+ * answered, the link flushes and closes, all within times.stop. Idempotent. */
+void mcpi_peer_close(struct mcpi_peer *peer, int64_t now);
+
+/* An exchange ended: a draining peer may be done. */
+void mcpi_peer_exchange_ended(struct mcpi_peer *peer);
+
+/* Both sides are at an end of something that cannot be repaired here (no memory even to
+ * refuse, a reader that does not read): give the link up. */
+void mcpi_peer_fail(struct mcpi_peer *peer, int status, const char *why);
+
+#endif

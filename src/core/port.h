@@ -1,0 +1,149 @@
+/*
+ * port.h - all that a link may know of core
+ *
+ * Core owns every queue, links own bytes. A message waits in an outlet; a link takes it
+ * at the moment it starts to write it, and taken means issued: from then on the peer
+ * may have seen it. Core alone decides what a cancel is on the wire; a link can take,
+ * hang up one request's own stream, settle and close, and knows no era.
+ *
+ * Everything here runs on the loop thread of the engine. Time is monotonic
+ * microseconds.
+ */
+#ifndef MCPI_CORE_PORT_H
+#define MCPI_CORE_PORT_H
+
+#include <mcp/json.h>
+
+#include "base/buf.h"
+
+struct mcpi_engine;
+struct mcpi_exchange;
+struct mcpi_leg;
+struct mcpi_out;
+struct mcpi_outlet;
+struct mcpi_peer;
+
+enum mcpi_trait {
+    MCPI_PRIVATE_IDS =
+        1, /* no id table: every exchange has its own stream (E28, E24) */
+    MCPI_GONE_CANCELS = 2, /* a client that leaves cancels (modern, stateless) */
+    MCPI_NO_REQUESTS = 4,  /* no room for nested requests (JSON mode, stateless; J9) */
+    MCPI_LAST_WORD = 8     /* only a response ends the wire object (legacy HTTP; D14) */
+};
+
+enum mcpi_closing {
+    MCPI_CLOSE_DRAIN, /* write what waits, then close; core bounds the time */
+    MCPI_CLOSE_NOW
+};
+
+enum mcpi_out_kind { MCPI_OUT_REQUEST, MCPI_OUT_NOTE, MCPI_OUT_ANSWER };
+
+/* What core asks of a link. From inside, a link may take; nothing else of core. It must
+ * not dispatch input from inside: core may be in the middle of an ending. */
+struct mcpi_link_ops {
+    /* There is something to take. */
+    void (*wake)(struct mcpi_outlet *outlet);
+    /* Negotiated: a legacy HTTP client opens its GET. May be NULL. */
+    void (*ready)(struct mcpi_peer *peer);
+    /* End this issued leg's own stream after a delay; until then what comes goes up as
+     * before and core drops what is the leg's own. MCPI_NEVER: let it run out. NULL
+     * member: requests share one pipe. */
+    void (*hangup)(struct mcpi_peer *peer, struct mcpi_leg *leg, int64_t after_us);
+    /* Nothing more will be pushed: end the wire object when it is empty. Told once
+     * for an outlet of an exchange's own (F9). May be NULL. */
+    void (*settle)(struct mcpi_outlet *outlet);
+    /* Close; the link then says mcpi_peer_lost when it has. */
+    void (*close)(struct mcpi_peer *peer, enum mcpi_closing how);
+};
+
+/* ---- the engine, as far as a link needs it --------------------------------- */
+
+const mcp_allocator *mcpi_engine_mem(const struct mcpi_engine *engine);
+size_t mcpi_engine_max_bytes(const struct mcpi_engine *engine); /* of a message */
+size_t mcpi_engine_max_depth(const struct mcpi_engine *engine);
+
+/* ---- peers: one counterpart, one id space ---------------------------------- */
+
+/* A new peer of an engine, reached through a link; link_user is the link's own. */
+int mcpi_peer_new(struct mcpi_engine *engine, const struct mcpi_link_ops *ops,
+                  unsigned traits, void *link_user, struct mcpi_peer **ret_peer);
+
+/* Frees it. If it was not lost before, it is now. Not from inside core's callbacks. */
+void mcpi_peer_free(struct mcpi_peer *peer);
+
+void *mcpi_peer_link(const struct mcpi_peer *peer); /* link_user */
+
+/* The outlet for what belongs to no exchange: the pipe, or the GET stream. Borrowed
+ * from the peer; always there, taken from or not. */
+struct mcpi_outlet *mcpi_peer_outlet(const struct mcpi_peer *peer);
+
+/* A message that came in. */
+struct mcpi_arrival {
+    mcp_doc *take_doc;
+    struct mcpi_leg *leg;       /* came on this leg's own stream; NULL: look up by id */
+    struct mcpi_outlet *outlet; /* where its answer goes; NULL: the peer's own */
+};
+
+/* Hand a message up. Takes the document in every case and never fails the link; if
+ * it was a request, its outlet will get an answer or be settled. */
+void mcpi_peer_receive(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
+                       int64_t now);
+
+/* Something came that is no message (C11): rpc_code says what, why is for the log. A
+ * server answers it with an error that has no id; nothing else is lost. */
+void mcpi_peer_garbled(struct mcpi_peer *peer, int rpc_code, const char *why,
+                       int64_t now);
+
+/* EOF: nothing more will come, writing may still work. Drains, then closes (F28). */
+void mcpi_peer_input_ended(struct mcpi_peer *peer, int64_t now);
+
+/* The link is gone, or given up: every waiter wakes, once. */
+void mcpi_peer_lost(struct mcpi_peer *peer, int status, int64_t now);
+
+/* The version last spoken, in wire order; "" for none (E6, E7). */
+const char *mcpi_peer_spoken(const struct mcpi_peer *peer);
+
+/* ---- outlets: ordered queues of messages towards a peer -------------------- */
+
+/* An outlet of an exchange's own (an HTTP response). Counted: core keeps it as long
+ * as it may push; kill it when the wire object is gone, then unref. */
+int mcpi_outlet_new(struct mcpi_peer *peer, void *link_user, struct mcpi_outlet **ret);
+struct mcpi_outlet *mcpi_outlet_ref(struct mcpi_outlet *outlet);
+void mcpi_outlet_unref(struct mcpi_outlet *outlet);
+void *mcpi_outlet_link(const struct mcpi_outlet *outlet);             /* link_user */
+struct mcpi_peer *mcpi_outlet_peer(const struct mcpi_outlet *outlet); /* NULL: killed */
+
+/* The next message, encoded at the end of buf, and from now on issued; NULL: empty
+ * or held. buf has room for MCPI_FRAME_MAX more bytes without allocating, so that
+ * frames and the fixed errors always fit. Tell mcpi_out_done when its last byte has
+ * left. */
+struct mcpi_out *mcpi_outlet_take(struct mcpi_outlet *outlet, struct mcpi_buf *buf,
+                                  int64_t now);
+bool mcpi_outlet_is_empty(const struct mcpi_outlet *outlet); /* nothing to take now */
+
+/* Drop all that waits and swallow the rest (E21, F35). */
+void mcpi_outlet_kill(struct mcpi_outlet *outlet);
+
+/* The client of this exchange's own outlet has left; traits decide what that means. */
+void mcpi_outlet_gone(struct mcpi_outlet *outlet, int64_t now);
+
+enum mcpi_out_kind mcpi_out_get_kind(const struct mcpi_out *out);
+struct mcpi_leg *mcpi_out_leg(
+    const struct mcpi_out *out); /* REQUEST: whose; else NULL */
+
+/* The last byte has left (0), or never will (negative). Ends the out; it is gone. */
+void mcpi_out_done(struct mcpi_out *out, int status, int64_t now);
+
+/* ---- legs, as a link with streams of their own sees them ------------------- */
+
+/* The stream of this leg ended without an answer and not by us (D9, D10, E14, B24).
+ * The peer may still be at work on it, so it is abandoned like any other: a hang-up
+ * is asked for, which a link whose stream is gone may take lightly. */
+void mcpi_leg_fail(struct mcpi_leg *leg, int status, int64_t now);
+struct mcpi_leg *mcpi_leg_ref(struct mcpi_leg *leg);
+void mcpi_leg_unref(struct mcpi_leg *leg);
+
+/* The resumption token the caller gave, or NULL; frames have none (B28). */
+const char *mcpi_leg_resume_token(const struct mcpi_leg *leg);
+
+#endif

@@ -1,0 +1,330 @@
+/*
+ * receive.c - a message came in: the one door, for every link
+ *
+ * Messages are handled to their end in the order they came, on the stack of the caller:
+ * a request is in the table before the next message is looked at (F1), a cancel is
+ * applied when it is read, and a notification's bookkeeping is done before the response
+ * behind it resolves (F36).
+ */
+#include <math.h>
+
+#include "core/exchange.h"
+#include "core/leg.h"
+#include "core/note.h"
+#include "core/peer.h"
+
+struct receipt {
+    struct mcpi_peer *peer;
+    const struct mcpi_arrival *arrival;
+    struct mcpi_outlet *outlet; /* where an answer would go */
+    struct mcpi_rpc rpc;
+};
+
+static void
+receive_refuse(const struct receipt *in, const struct mcpi_refusal *why)
+{
+    char shown[MCPI_ID_SHOWN];
+
+    MCPI_LOG(&in->peer->engine->log, MCP_LOG_INFO, "request %s refused: %d %s",
+             mcpi_id_show(&in->rpc.id, shown), why->code, why->message);
+    mcpi_refusal_push(in->outlet, &in->rpc.id, why);
+}
+
+/* ---- requests -------------------------------------------------------------- */
+
+/* At modern, servers do not ask; whatever this is, it gets no answer (C4, J7). */
+static bool
+receive_may_ask(const struct mcpi_peer *peer)
+{
+    if (peer->engine->role == MCPI_SERVER)
+        return true;
+    return peer->dialect && peer->dialect->asks_back;
+}
+
+static const struct mcpi_dialect *
+receive_dialect(const struct mcpi_peer *peer, const struct mcpi_rpc *rpc,
+                const struct mcpi_meta *meta)
+{
+    const struct mcpi_engine *e = peer->engine;
+    bool stamped = meta->version && rpc->method != MCPI_METHOD_INITIALIZE;
+
+    if (e->role == MCPI_SERVER && stamped && e->era != MCPI_ERA_LEGACY)
+        return &mcpi_dialect_modern;
+    return &mcpi_dialect_legacy;
+}
+
+static int
+receive_admit(const struct receipt *in, struct mcpi_caller *caller,
+              struct mcpi_refusal *why)
+{
+    struct mcpi_peer *peer = in->peer;
+    struct mcpi_meta meta;
+    const char *fault;
+
+    if (mcpi_json_has_duplicates(in->rpc.params)) {
+        mcpi_refuse(why, MCPI_RPC_INVALID_PARAMS, "Invalid params: a key stands twice");
+        return MCP_E_PROTO;
+    }
+    if (mcpi_meta_read(in->rpc.params, &meta, &fault) < 0) {
+        mcpi_refuse(why, MCPI_RPC_INVALID_PARAMS, "Invalid params: %s", fault);
+        return MCP_E_PROTO;
+    }
+    if (!(peer->traits & MCPI_PRIVATE_IDS) && mcpi_exchange_find(peer, &in->rpc.id)) {
+        mcpi_refuse(why, MCPI_RPC_INVALID_REQUEST,
+                    "Invalid request: its id is in flight");
+        return MCP_E_ID_IN_USE;
+    }
+    if (peer->exchange_count >= peer->engine->limits.in_flight) {
+        mcpi_refuse(why, MCPI_RPC_INTERNAL_ERROR,
+                    "Too many requests in flight; the limit is %zu",
+                    peer->engine->limits.in_flight);
+        return MCP_E_LIMIT;
+    }
+    return receive_dialect(peer, &in->rpc, &meta)
+        ->admit(peer, &in->rpc, &meta, caller, why);
+}
+
+/* True: it has become an exchange, which has the document now. */
+static bool
+receive_request(const struct receipt *in)
+{
+    struct mcpi_caller caller = {0};
+    struct mcpi_refusal why;
+    char shown[MCPI_ID_SHOWN];
+
+    if (!receive_may_ask(in->peer)) {
+        MCPI_LOG(&in->peer->engine->log, MCP_LOG_WARNING,
+                 "request %s dropped: servers do not ask in this era",
+                 mcpi_id_show(&in->rpc.id, shown));
+        return false;
+    }
+    if (receive_admit(in, &caller, &why) < 0) {
+        receive_refuse(in, &why);
+        return false;
+    }
+    if (mcpi_exchange_open(in->peer, in->arrival, &in->rpc, &caller) < 0) {
+        mcpi_refuse(&why, MCPI_RPC_INTERNAL_ERROR, "Out of memory");
+        receive_refuse(in, &why);
+        return false;
+    }
+    return true;
+}
+
+/* ---- answers --------------------------------------------------------------- */
+
+static struct mcpi_leg *
+receive_leg(const struct receipt *in)
+{
+    struct mcpi_leg *leg = in->arrival->leg;
+    struct mcpi_id key = mcpi_id_fold(in->rpc.id);
+
+    if (!leg)
+        return mcpi_leg_find(in->peer, &in->rpc.id);
+    /* Its own stream: whatever else has that id meanwhile is another leg (E15). */
+    return leg->state == MCPI_LEG_ISSUED && mcpi_id_same(&key, &leg->key) ? leg : NULL;
+}
+
+/* A result of a kind that nobody told us about must count as invalid; none at all is
+ * what older servers send (basic, ResultType). */
+static bool
+receive_knows_type(const struct mcpi_leg *leg, const struct mcpi_rpc *rpc)
+{
+    const mcp_json *type = mcp_json_get(rpc->result, "resultType");
+
+    return !leg->dialect->modern || !type || mcp_json_is_string(type, "complete") ||
+           mcp_json_is_string(type, "input_required");
+}
+
+static void
+receive_for_leg(const struct receipt *in, struct mcpi_leg *leg)
+{
+    const struct mcpi_rpc *rpc = &in->rpc;
+    int status = 0;
+
+    if (rpc->kind == MCPI_RPC_ERROR)
+        status = MCP_E_PEER;
+    else if (rpc->kind == MCPI_RPC_INVALID || !receive_knows_type(leg, rpc))
+        status = MCP_E_PROTO;
+    mcpi_leg_end(leg, status, rpc, NULL);
+}
+
+static void
+receive_answer(const struct receipt *in)
+{
+    const struct mcpi_rpc *rpc = &in->rpc;
+    struct mcpi_leg *leg = receive_leg(in);
+    struct mcpi_map *map = &in->peer->pending;
+    struct mcpi_id key = mcpi_id_fold(rpc->id);
+    char shown[MCPI_ID_SHOWN];
+    bool late;
+
+    if (leg) {
+        receive_for_leg(in, leg);
+        return;
+    }
+    if (rpc->id.kind == MCPI_ID_NONE) {
+        MCPI_LOG(&in->peer->engine->log, MCP_LOG_WARNING,
+                 "the peer reports an error without an id: %d %s", rpc->error_code,
+                 rpc->error_message);
+        return;
+    }
+    late = mcpi_ring_has(&in->peer->buried, mcpi_id_hash(map, &key));
+    MCPI_LOG(&in->peer->engine->log, MCP_LOG_DEBUG, "%s answer to request %s dropped",
+             late ? "late" : "unknown", mcpi_id_show(&rpc->id, shown));
+}
+
+/* ---- notifications --------------------------------------------------------- */
+
+/* A frame for a request of ours is for the other direction: it ends nothing (J3, J4). */
+static void
+receive_foreign_cancel(const struct receipt *in, const struct mcpi_id *id)
+{
+    struct mcpi_peer *peer = in->peer;
+    char shown[MCPI_ID_SHOWN];
+
+    if (mcpi_leg_find(peer, id) && !peer->warned_direction) {
+        peer->warned_direction = true;
+        MCPI_LOG(&peer->engine->log, MCP_LOG_WARNING,
+                 "the peer cancels request %s, which is ours: ignored",
+                 mcpi_id_show(id, shown));
+        return;
+    }
+    MCPI_LOG(&peer->engine->log, MCP_LOG_DEBUG, "cancel of unknown request %s ignored",
+             mcpi_id_show(id, shown));
+}
+
+/* Returns what it ended, with a reference, or NULL. */
+static struct mcpi_exchange *
+receive_cancel(const struct receipt *in)
+{
+    const mcp_json *params = in->rpc.params;
+    struct mcpi_id id = mcpi_id_read(mcp_json_get(params, "requestId"));
+    const char *reason = mcp_json_string(mcp_json_get(params, "reason"), "");
+    struct mcpi_exchange *x = mcpi_exchange_find(in->peer, &id);
+
+    if (!x || x->fixed) {
+        receive_foreign_cancel(in, &id);
+        return NULL;
+    }
+    mcpi_exchange_ref(x);
+    mcpi_exchange_end(x, MCPI_CANCELED, NULL, reason);
+    return x;
+}
+
+static void
+receive_progress(const struct receipt *in)
+{
+    const mcp_json *params = in->rpc.params;
+    struct mcpi_id token = mcpi_id_read(mcp_json_get(params, "progressToken"));
+    const mcp_json *value = mcp_json_get(params, "progress");
+    enum mcp_json_type type = mcp_json_get_type(value);
+    struct mcpi_progress p;
+    struct mcpi_leg *leg;
+
+    leg = mcpi_leg_find(in->peer, &token);
+    if (!leg || !leg->want_progress || (in->arrival->leg && in->arrival->leg != leg))
+        return; /* on the stream of one request, no other one progresses (I10) */
+    if (type != MCP_JSON_INTEGER && type != MCP_JSON_REAL)
+        return;
+    p.progress = mcp_json_number(value, 0);
+    p.total = mcp_json_number(mcp_json_get(params, "total"), (double)NAN);
+    p.message = mcp_json_string(mcp_json_get(params, "message"), NULL);
+    mcpi_leg_progress(leg, &p);
+}
+
+static void
+receive_note(const struct receipt *in)
+{
+    struct mcpi_engine *e = in->peer->engine;
+    struct mcpi_exchange *about = NULL;
+
+    if (mcpi_json_has_duplicates(in->rpc.params))
+        MCPI_LOG(&e->log, MCP_LOG_DEBUG, "notification ignored: a key stands twice");
+    else if (in->rpc.method == MCPI_METHOD_NOTE_CANCELED)
+        about = receive_cancel(in);
+    else if (in->rpc.method == MCPI_METHOD_NOTE_PROGRESS)
+        receive_progress(in);
+    if (e->router->notified)
+        e->router->notified(e->router_user, in->peer, &in->rpc, about);
+    if (about)
+        mcpi_exchange_unref(about);
+}
+
+/* ---- what is no message ---------------------------------------------------- */
+
+/* A client answers only what has an id, and only where servers ask: what a server
+ * prints on its wire by accident must not start a conversation (C4, C11). */
+static bool
+receive_may_answer(const struct receipt *in)
+{
+    if (in->peer->engine->role == MCPI_SERVER)
+        return true;
+    return receive_may_ask(in->peer) && in->rpc.id.kind != MCPI_ID_NONE;
+}
+
+static void
+receive_invalid(const struct receipt *in)
+{
+    bool answer = !in->rpc.fault_answerable && !in->rpc.method_name;
+    struct mcpi_leg *leg = answer ? receive_leg(in) : NULL;
+    struct mcpi_refusal why;
+
+    if (leg) {
+        receive_for_leg(in, leg); /* whoever waits for it must not wait for ever */
+        return;
+    }
+    mcpi_refuse(&why, in->rpc.fault, "%s", in->rpc.fault_text);
+    if (in->rpc.fault_answerable && receive_may_answer(in))
+        receive_refuse(in, &why);
+    else
+        MCPI_LOG(&in->peer->engine->log, MCP_LOG_WARNING, "message dropped: %s",
+                 in->rpc.fault_text);
+}
+
+void
+mcpi_peer_garbled(struct mcpi_peer *peer, int rpc_code, const char *why, int64_t now)
+{
+    struct mcpi_id none = {0};
+    struct mcpi_refusal refusal;
+
+    mcpi_engine_at(peer->engine, now);
+    if (peer->state >= MCPI_PEER_DRAINING)
+        return;
+    MCPI_LOG(&peer->engine->log, MCP_LOG_WARNING, "not a message: %s", why);
+    mcpi_refuse(&refusal, rpc_code, "%s", why);
+    if (peer->engine->role == MCPI_SERVER)
+        mcpi_refusal_push(peer->outlet, &none, &refusal);
+}
+
+void
+mcpi_peer_receive(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
+                  int64_t now)
+{
+    mcp_doc *doc = arrival->take_doc;
+    struct receipt in;
+
+    mcpi_engine_at(peer->engine, now);
+    in.peer = peer;
+    in.arrival = arrival;
+    in.outlet = arrival->outlet ? arrival->outlet : peer->outlet;
+    mcpi_rpc_read(mcp_doc_root(doc), &in.rpc);
+    if (peer->state < MCPI_PEER_DRAINING) {
+        switch (in.rpc.kind) {
+        case MCPI_RPC_REQUEST:
+            if (receive_request(&in))
+                doc = NULL;
+            break;
+        case MCPI_RPC_NOTIFICATION:
+            receive_note(&in);
+            break;
+        case MCPI_RPC_RESULT:
+        case MCPI_RPC_ERROR:
+            receive_answer(&in);
+            break;
+        case MCPI_RPC_INVALID:
+            receive_invalid(&in);
+            break;
+        }
+    }
+    mcp_doc_free(doc);
+}

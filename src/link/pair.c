@@ -1,0 +1,424 @@
+/*
+ * pair.c - the memory link
+ *
+ * One lock guards both rings and the flags; it is a leaf and is never held while
+ * anything of ours or of the user's is called. Ring r is written by end r and read by
+ * end 1 - r. A wake in progress is counted, so that freeing an end can wait for it.
+ */
+#include "link/pair.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "link/pipe.h"
+
+#define DEFAULT_RING 65536
+
+struct ring {
+    char *data;
+    size_t head; /* next byte to read */
+    size_t len;
+    bool eof;    /* its writer will write no more */
+    bool broken; /* its reader is gone */
+};
+
+struct pair {
+    const mcp_allocator *mem;
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t quiet; /* a wake has returned */
+    size_t size;          /* of each ring; constant */
+    struct ring ring[2];
+    struct mcpi_pair_side side[2]; /* wake NULL once freed */
+    unsigned waking[2];
+    unsigned ends; /* alive */
+};
+
+struct mcpi_pair_end {
+    struct pair *pair;
+    unsigned index;
+    const mcp_allocator *mem;
+    struct mcpi_peer *peer;
+    struct mcpi_pipe pipe;
+    bool saw_eof; /* and core knows */
+    bool closing; /* flush, then close */
+    bool closed;
+    bool shut; /* said EOF */
+};
+
+/* ---- the shared part ------------------------------------------------------- */
+
+static struct ring *
+ring_out(const struct mcpi_pair_end *end)
+{
+    return &end->pair->ring[end->index];
+}
+
+static struct ring *
+ring_in(const struct mcpi_pair_end *end)
+{
+    return &end->pair->ring[1 - end->index];
+}
+
+/* The other end may be freed meanwhile, on its thread: it waits until we are out. */
+static void
+end_wake_other(const struct mcpi_pair_end *end)
+{
+    unsigned other = 1 - end->index;
+    struct pair *pair = end->pair;
+    struct mcpi_pair_side side;
+
+    pthread_mutex_lock(&pair->lock);
+    side = pair->side[other];
+    if (side.wake)
+        pair->waking[other]++;
+    pthread_mutex_unlock(&pair->lock);
+    if (!side.wake)
+        return;
+    side.wake(side.wake_user);
+    pthread_mutex_lock(&pair->lock);
+    pair->waking[other]--;
+    if (!pair->side[other].wake)
+        pthread_cond_broadcast(&pair->quiet);
+    pthread_mutex_unlock(&pair->lock);
+}
+
+static size_t
+ring_put(struct ring *ring, size_t size, const char *bytes, size_t len)
+{
+    size_t tail = (ring->head + ring->len) % size;
+    size_t room = size - ring->len;
+    size_t first;
+
+    len = len < room ? len : room;
+    first = len < size - tail ? len : size - tail;
+    memcpy(ring->data + tail, bytes, first);
+    memcpy(ring->data, bytes + first, len - first);
+    ring->len += len;
+    return len;
+}
+
+static size_t
+ring_get(struct ring *ring, size_t size, char *into, size_t room)
+{
+    size_t len = ring->len < room ? ring->len : room;
+    size_t first = len < size - ring->head ? len : size - ring->head;
+
+    memcpy(into, ring->data + ring->head, first);
+    memcpy(into + first, ring->data, len - first);
+    ring->head = (ring->head + len) % size;
+    ring->len -= len;
+    return len;
+}
+
+/* What a step needs to know, in one look. */
+struct view {
+    size_t readable;
+    size_t writable;
+    bool eof;    /* nothing more will come */
+    bool broken; /* nobody reads what we write */
+};
+
+static struct view
+end_look(const struct mcpi_pair_end *end)
+{
+    struct view view;
+
+    pthread_mutex_lock(&end->pair->lock);
+    view.readable = ring_in(end)->len;
+    view.eof = ring_in(end)->eof;
+    view.writable = end->pair->size - ring_out(end)->len;
+    view.broken = ring_out(end)->broken;
+    pthread_mutex_unlock(&end->pair->lock);
+    return view;
+}
+
+static size_t
+end_put(struct mcpi_pair_end *end, const char *bytes, size_t len)
+{
+    bool was_empty;
+
+    pthread_mutex_lock(&end->pair->lock);
+    was_empty = ring_out(end)->len == 0;
+    len = ring_put(ring_out(end), end->pair->size, bytes, len);
+    pthread_mutex_unlock(&end->pair->lock);
+    if (was_empty)
+        end_wake_other(end); /* its reader has seen nothing */
+    return len;
+}
+
+/* ---- what core asks -------------------------------------------------------- */
+
+static void
+end_shut(struct mcpi_pair_end *end, bool reading_too)
+{
+    pthread_mutex_lock(&end->pair->lock);
+    ring_out(end)->eof = true;
+    if (reading_too)
+        ring_in(end)->broken = true;
+    pthread_mutex_unlock(&end->pair->lock);
+    end_wake_other(end);
+}
+
+/* On our own thread, which is the only one that frees this end: no lock, no count. */
+static void
+end_wake_self(const struct mcpi_pair_end *end)
+{
+    const struct mcpi_pair_side *side = &end->pair->side[end->index];
+
+    if (side->wake)
+        side->wake(side->wake_user);
+}
+
+static void
+op_wake(struct mcpi_outlet *outlet)
+{
+    end_wake_self(mcpi_outlet_link(outlet));
+}
+
+static void
+op_close(struct mcpi_peer *peer, enum mcpi_closing how)
+{
+    struct mcpi_pair_end *end = mcpi_peer_link(peer);
+
+    end->closing = true;
+    if (how == MCPI_CLOSE_NOW && !end->closed) {
+        end->closed = true;
+        end_shut(end, true);
+    }
+    end_wake_self(end);
+}
+
+static const struct mcpi_link_ops pair_ops = {.wake = op_wake, .close = op_close};
+
+/* ---- stepping -------------------------------------------------------------- */
+
+static int
+end_read(struct mcpi_pair_end *end, const struct view *view, int64_t now)
+{
+    size_t room, len;
+    bool was_full;
+    char *into;
+
+    if (view->readable == 0)
+        return 0;
+    into = mcpi_pipe_space(&end->pipe, &room);
+    if (!into)
+        return MCP_E_NOMEM;
+    pthread_mutex_lock(&end->pair->lock);
+    was_full = ring_in(end)->len == end->pair->size;
+    len = ring_get(ring_in(end), end->pair->size, into, room);
+    pthread_mutex_unlock(&end->pair->lock);
+    if (was_full)
+        end_wake_other(end); /* its writer has seen no room */
+    mcpi_pipe_filled(&end->pipe, len, now);
+    return 1;
+}
+
+static int
+end_notice_eof(struct mcpi_pair_end *end, const struct view *view, int64_t now)
+{
+    if (end->saw_eof || !view->eof || view->readable > 0)
+        return 0;
+    end->saw_eof = true;
+    mcpi_pipe_ended(&end->pipe, now);
+    return 1;
+}
+
+static int
+end_write(struct mcpi_pair_end *end, const struct view *view, int64_t now)
+{
+    const char *bytes;
+    size_t len;
+
+    if (end->shut || (view->writable == 0 && !view->broken))
+        return 0;
+    bytes = mcpi_pipe_output(&end->pipe, &len, now);
+    if (len == 0)
+        return 0;
+    if (view->broken)
+        return MCP_E_CLOSED;
+    len = end_put(end, bytes, len);
+    mcpi_pipe_written(&end->pipe, len, now);
+    return 1;
+}
+
+static int
+end_finish_closing(struct mcpi_pair_end *end)
+{
+    if (!end->closing || !(end->shut || mcpi_pipe_is_idle(&end->pipe)))
+        return 0;
+    return MCP_E_CLOSED;
+}
+
+static void
+end_close(struct mcpi_pair_end *end, int status, int64_t now)
+{
+    if (!end->closed) {
+        end->closed = true;
+        end_shut(end, true);
+    }
+    mcpi_peer_lost(end->peer, status, now);
+}
+
+int
+mcpi_pair_step(struct mcpi_pair_end *end, int64_t now)
+{
+    struct view view;
+    int r;
+
+    if (end->closed)
+        return MCP_E_CLOSED;
+    view = end_look(end);
+    r = end_read(end, &view, now);
+    if (r == 0)
+        r = end_notice_eof(end, &view, now);
+    if (r == 0)
+        r = end_write(end, &view, now);
+    if (r == 0)
+        r = end_finish_closing(end);
+    if (r < 0)
+        end_close(end, r, now);
+    return r;
+}
+
+void
+mcpi_pair_shutdown(struct mcpi_pair_end *end, int64_t now)
+{
+    (void)now;
+    if (!end->shut && !end->closed) {
+        end->shut = true;
+        end_shut(end, false);
+    }
+}
+
+size_t
+mcpi_pair_inject(struct mcpi_pair_end *end, const char *bytes, size_t len)
+{
+    return end_put(end, bytes, len);
+}
+
+/* ---- making and freeing ---------------------------------------------------- */
+
+struct mcpi_peer *
+mcpi_pair_peer(const struct mcpi_pair_end *end)
+{
+    return end->peer;
+}
+
+static void
+pair_free(struct pair *pair)
+{
+    mcpi_free(pair->mem, pair->ring[0].data);
+    mcpi_free(pair->mem, pair->ring[1].data);
+    pthread_mutex_destroy(&pair->lock);
+    pthread_cond_destroy(&pair->quiet);
+    mcpi_free(pair->mem, pair);
+}
+
+static struct pair *
+pair_new(const struct mcpi_pair_options *opt)
+{
+    const mcp_allocator *mem = mcpi_engine_mem(opt->side[0].engine);
+    struct pair *pair;
+
+    pair = mcpi_alloc_zero(mem, sizeof(*pair));
+    if (!pair)
+        return NULL;
+    pair->mem = mem;
+    pair->size = opt->ring_bytes ? opt->ring_bytes : DEFAULT_RING;
+    pair->side[0] = opt->side[0];
+    pair->side[1] = opt->side[1];
+    pthread_mutex_init(&pair->lock, NULL);
+    pthread_cond_init(&pair->quiet, NULL);
+    pair->ring[0].data = mcpi_alloc(mem, pair->size);
+    pair->ring[1].data = mcpi_alloc(mem, pair->size);
+    if (pair->ring[0].data && pair->ring[1].data)
+        return pair;
+    pair_free(pair);
+    return NULL;
+}
+
+static int
+end_new(struct pair *pair, unsigned index, struct mcpi_pair_end **ret)
+{
+    struct mcpi_engine *e = pair->side[index].engine;
+    const mcp_allocator *mem = mcpi_engine_mem(e);
+    struct mcpi_pair_end *end;
+    int r;
+
+    end = mcpi_alloc_zero(mem, sizeof(*end));
+    if (!end)
+        return MCP_E_NOMEM;
+    end->pair = pair;
+    end->index = index;
+    end->mem = mem;
+    r = mcpi_peer_new(e, &pair_ops, 0, end, &end->peer);
+    if (r == 0)
+        r = mcpi_pipe_init(&end->pipe, e, end->peer);
+    if (r < 0) {
+        mcpi_peer_free(end->peer);
+        mcpi_free(mem, end);
+        return r;
+    }
+    pair->ends++;
+    *ret = end;
+    return 0;
+}
+
+/* Nobody wakes this end any more, and the other one sees that it is gone. */
+static bool
+end_leave(struct mcpi_pair_end *end)
+{
+    struct pair *pair = end->pair;
+    bool last;
+
+    pthread_mutex_lock(&pair->lock);
+    pair->side[end->index].wake = NULL;
+    while (pair->waking[end->index] > 0)
+        pthread_cond_wait(&pair->quiet, &pair->lock);
+    last = --pair->ends == 0;
+    pthread_mutex_unlock(&pair->lock);
+    return last;
+}
+
+void
+mcpi_pair_free(struct mcpi_pair_end *end, int64_t now)
+{
+    struct pair *pair;
+
+    if (!end)
+        return;
+    pair = end->pair;
+    end_close(end, MCP_E_CLOSED, now);
+    mcpi_pipe_done(&end->pipe, now);
+    mcpi_peer_free(end->peer);
+    if (end_leave(end))
+        pair_free(pair);
+    mcpi_free(end->mem, end);
+}
+
+int
+mcpi_pair_new(const struct mcpi_pair_options *opt, struct mcpi_pair_end *ret_ends[2])
+{
+    struct mcpi_pair_end *ends[2];
+    struct pair *pair;
+    int r;
+
+    pair = pair_new(opt);
+    if (!pair)
+        return MCP_E_NOMEM;
+    r = end_new(pair, 0, &ends[0]);
+    if (r < 0) {
+        pair_free(pair);
+        return r;
+    }
+    r = end_new(pair, 1, &ends[1]);
+    if (r < 0) {
+        mcpi_pair_free(ends[0], 0);
+        return r;
+    }
+    ret_ends[0] = ends[0];
+    ret_ends[1] = ends[1];
+    return 0;
+}

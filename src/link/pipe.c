@@ -1,0 +1,151 @@
+/* pipe.c - messages over one ordered byte stream */
+#include "link/pipe.h"
+
+#include "wire/rpc.h"
+#include "json/value.h"
+
+int
+mcpi_pipe_init(struct mcpi_pipe *pipe, const struct mcpi_engine *engine,
+               struct mcpi_peer *peer)
+{
+    pipe->peer = peer;
+    pipe->mem = mcpi_engine_mem(engine);
+    pipe->max_bytes = mcpi_engine_max_bytes(engine);
+    pipe->max_depth = mcpi_engine_max_depth(engine);
+    pipe->written = pipe->first = pipe->count = 0;
+    mcpi_line_init(&pipe->in, pipe->mem, pipe->max_bytes);
+    mcpi_buf_init(&pipe->out, pipe->mem, pipe->max_bytes + MCPI_PIPE_BATCH_BYTES);
+    if (mcpi_buf_reserve(&pipe->out, MCPI_FRAME_MAX + 1))
+        return 0;
+    mcpi_buf_done(&pipe->out);
+    mcpi_line_done(&pipe->in);
+    return MCP_E_NOMEM;
+}
+
+void
+mcpi_pipe_done(struct mcpi_pipe *pipe, int64_t now)
+{
+    while (pipe->first < pipe->count)
+        mcpi_out_done(pipe->sent[pipe->first++].out, MCP_E_CLOSED, now);
+    mcpi_line_done(&pipe->in);
+    mcpi_buf_done(&pipe->out);
+}
+
+/* ---- in -------------------------------------------------------------------- */
+
+char *
+mcpi_pipe_space(struct mcpi_pipe *pipe, size_t *ret_room)
+{
+    return mcpi_line_space(&pipe->in, ret_room);
+}
+
+static void
+pipe_dispatch(struct mcpi_pipe *pipe, const char *text, size_t len, int64_t now)
+{
+    const struct mcpi_json_limits limits = {pipe->max_bytes, pipe->max_depth};
+    struct mcpi_arrival arrival = {0};
+    int r;
+
+    r = mcpi_doc_parse(pipe->mem, text, len, &limits, &arrival.take_doc);
+    if (r == 0)
+        mcpi_peer_receive(pipe->peer, &arrival, now);
+    else if (r == MCP_E_SYNTAX)
+        mcpi_peer_garbled(pipe->peer, MCPI_RPC_PARSE_ERROR, "Parse error", now);
+    else if (r == MCP_E_LIMIT)
+        mcpi_peer_garbled(pipe->peer, MCPI_RPC_INVALID_REQUEST,
+                          "Invalid request: nested too deep", now);
+    else
+        mcpi_peer_garbled(pipe->peer, MCPI_RPC_INTERNAL_ERROR, "Out of memory", now);
+}
+
+void
+mcpi_pipe_filled(struct mcpi_pipe *pipe, size_t len, int64_t now)
+{
+    const char *text;
+    size_t text_len;
+    int r;
+
+    mcpi_line_filled(&pipe->in, len);
+    for (r = mcpi_line_next(&pipe->in, &text, &text_len); r != 0;
+         r = mcpi_line_next(&pipe->in, &text, &text_len)) {
+        if (r > 0)
+            pipe_dispatch(pipe, text, text_len, now);
+        else
+            mcpi_peer_garbled(pipe->peer, MCPI_RPC_INVALID_REQUEST,
+                              "Invalid request: message too long", now);
+    }
+}
+
+void
+mcpi_pipe_ended(struct mcpi_pipe *pipe, int64_t now)
+{
+    if (mcpi_line_partial(&pipe->in))
+        mcpi_peer_garbled(pipe->peer, MCPI_RPC_PARSE_ERROR,
+                          "Parse error: the input ends in the middle of a message",
+                          now);
+    mcpi_peer_input_ended(pipe->peer, now);
+}
+
+/* ---- out ------------------------------------------------------------------- */
+
+static bool
+pipe_has_room(struct mcpi_pipe *pipe)
+{
+    if (pipe->count == MCPI_PIPE_BATCH || pipe->out.len >= MCPI_PIPE_BATCH_BYTES)
+        return false;
+    if (mcpi_buf_reserve(&pipe->out, MCPI_FRAME_MAX + 1))
+        return true;
+    mcpi_buf_rewind(&pipe->out, pipe->out.len); /* the next batch starts with room */
+    return false;
+}
+
+/* One more message, with its newline. An answer that takes the last byte of memory
+ * but one would lose its newline: room for that is made first, or the message fails. */
+static bool
+pipe_take(struct mcpi_pipe *pipe, int64_t now)
+{
+    struct mcpi_out *out;
+    size_t mark = pipe->out.len;
+
+    out = mcpi_outlet_take(mcpi_peer_outlet(pipe->peer), &pipe->out, now);
+    if (!out)
+        return false;
+    mcpi_buf_char(&pipe->out, '\n');
+    if (pipe->out.status < 0) {
+        mcpi_buf_rewind(&pipe->out, mark);
+        mcpi_out_done(out, MCP_E_NOMEM, now);
+        return true;
+    }
+    pipe->sent[pipe->count].out = out;
+    pipe->sent[pipe->count].end = pipe->out.len;
+    pipe->count++;
+    return true;
+}
+
+const char *
+mcpi_pipe_output(struct mcpi_pipe *pipe, size_t *ret_len, int64_t now)
+{
+    if (pipe->written == pipe->out.len) {
+        mcpi_buf_clear(&pipe->out);
+        pipe->written = pipe->first = pipe->count = 0;
+        while (pipe_has_room(pipe) && pipe_take(pipe, now))
+            continue;
+    }
+    *ret_len = pipe->out.len - pipe->written;
+    return pipe->out.data + pipe->written;
+}
+
+void
+mcpi_pipe_written(struct mcpi_pipe *pipe, size_t len, int64_t now)
+{
+    pipe->written += len;
+    while (pipe->first < pipe->count && pipe->sent[pipe->first].end <= pipe->written)
+        mcpi_out_done(pipe->sent[pipe->first++].out, 0, now);
+}
+
+bool
+mcpi_pipe_is_idle(const struct mcpi_pipe *pipe)
+{
+    return pipe->written == pipe->out.len &&
+           mcpi_outlet_is_empty(mcpi_peer_outlet(pipe->peer));
+}

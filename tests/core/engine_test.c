@@ -1,0 +1,232 @@
+/* engine_test.c - one side of the protocol: what it is made with, and what it counts */
+#include "core/engine.h"
+
+#include <string.h>
+
+#include "support/messages.h"
+#include "support/world.h"
+
+#define INFO "{\"name\":\"n\",\"version\":\"1\"}"
+
+static int
+no_route(void *user, struct mcpi_exchange *x, struct mcpi_refusal *why)
+{
+    (void)user;
+    (void)x;
+    (void)why;
+    return MCP_E_INVAL;
+}
+
+static const struct mcpi_router router = {.route = no_route};
+
+/* Make an engine with this identity and free it. */
+static int
+try_identity(struct test_mem *mem, const struct mcpi_identity *identity, char *ret_text)
+{
+    struct mcpi_timers timers;
+    struct mcpi_engine_options opt = {.role = MCPI_SERVER, .router = &router};
+    struct mcpi_engine *e;
+    int r;
+
+    mcpi_timers_init(&timers);
+    opt.mem = &mem->allocator;
+    opt.timers = &timers;
+    opt.identity = *identity;
+    r = mcpi_engine_new(&opt, &e);
+    if (r < 0)
+        return r;
+    if (ret_text)
+        strcpy(ret_text, e->capabilities);
+    assert_int_equal(mcpi_engine_free(e), 0);
+    return 0;
+}
+
+static void
+identity_must_be_made_of_objects(void **state)
+{
+    static const struct mcpi_identity bad[] = {
+        {.info = NULL},
+        {.info = ""},
+        {.info = "[]"},
+        {.info = "\"name\""},
+        {.info = "{\"name\":"},
+        {.info = "{\"name\":1,\"name\":2}"},
+        {.info = INFO, .capabilities = "null"},
+        {.info = INFO, .capabilities = "{} {}"},
+        {.info = INFO, .instructions = "\xff"},
+    };
+    struct test_mem mem;
+
+    (void)state;
+    test_mem_init(&mem);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(try_identity(&mem, &bad[i], NULL), MCP_E_INVAL);
+    test_mem_done(&mem);
+}
+
+/* It is spliced into messages, and a message is one line. */
+static void
+identity_is_kept_as_one_line(void **state)
+{
+    struct mcpi_identity identity = {.info = INFO,
+                                     .capabilities = "{\n  \"tools\": {}\r\n}\n"};
+    struct test_mem mem;
+    char text[64];
+
+    (void)state;
+    test_mem_init(&mem);
+    assert_int_equal(try_identity(&mem, &identity, text), 0);
+    assert_string_equal(text, "{\"tools\":{}}");
+    test_mem_done(&mem);
+}
+
+static void
+make_with_failing_memory(struct test_mem *mem, void *user)
+{
+    struct mcpi_identity identity = {
+        .info = INFO, .capabilities = "{\"tools\":{}}", .instructions = "text"};
+    int r = try_identity(mem, &identity, NULL);
+
+    (void)user;
+    assert_int_equal(r, mem->failed > 0 ? MCP_E_NOMEM : 0);
+}
+
+static void
+every_allocation_of_a_new_engine_may_fail(void **state)
+{
+    (void)state;
+    assert_true(test_each_allocation_fails(make_with_failing_memory, NULL) > 3);
+}
+
+static void
+zero_means_the_default(void **state)
+{
+    struct world w;
+    const struct mcpi_engine *e;
+
+    (void)state;
+    assert_int_equal(world_open(&w, NULL), 0);
+    e = w.engine[SERVER];
+    assert_int_equal(e->limits.in_flight, 16384);
+    assert_int_equal(e->limits.depth, 128);
+    assert_int_equal(e->limits.message_bytes, 64 * 1024 * 1024);
+    assert_int_equal(e->times.request, 60 * SECOND);
+    assert_int_equal(e->times.ceiling, 3600 * SECOND);
+    assert_int_equal(e->times.probe, 10 * SECOND);
+    assert_int_equal(e->times.drain, 1 * SECOND);
+    assert_int_equal(e->times.stop, 1 * SECOND);
+    assert_int_equal(e->times.grace, 5 * SECOND);
+    assert_int_equal(e->times.deaf, 5 * SECOND);
+    assert_int_equal(e->times.run, MCPI_NEVER);
+    world_close(&w);
+}
+
+static void
+I9_time_never_goes_back(void **state)
+{
+    struct world w;
+
+    (void)state;
+    assert_int_equal(world_open(&w, NULL), 0);
+    mcpi_engine_at(w.engine[SERVER], w.now + 5);
+    mcpi_engine_at(w.engine[SERVER], w.now - 5);
+    assert_int_equal(w.engine[SERVER]->now, w.now + 5);
+    world_close(&w);
+}
+
+static void
+engine_with_a_peer_is_not_freed(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_start(&w, MCPI_ERA_BOTH);
+    assert_int_equal(w.engine[SERVER]->counts.peers, 1);
+    assert_int_equal(mcpi_engine_free(w.engine[SERVER]), MCP_E_STATE);
+    world_close(&w);
+}
+
+static void
+F5_engine_with_a_running_handler_is_not_freed(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_start(&w, MCPI_ERA_BOTH);
+    world_inject(&w, CLIENT, MODERN_CALL("5"));
+    world_run(&w);
+    world_cut(&w, SERVER);
+    assert_int_equal(w.engine[SERVER]->counts.peers, 0);
+    assert_int_equal(w.engine[SERVER]->counts.held, 1);
+    assert_int_equal(mcpi_engine_free(w.engine[SERVER]), MCP_E_STATE);
+    world_close(&w);
+}
+
+static void
+counts_follow_a_request_through_its_life(void **state)
+{
+    struct world w;
+    struct outcome out;
+    const struct mcpi_counts *client, *server;
+
+    (void)state;
+    world_start(&w, MCPI_ERA_BOTH);
+    client = &w.engine[CLIENT]->counts;
+    server = &w.engine[SERVER]->counts;
+    world_plain_call(&w, &out);
+    assert_int_equal(client->calls, 1);
+    assert_int_equal(client->legs, 1);
+    world_run(&w);
+    assert_int_equal(server->exchanges, 1);
+    assert_int_equal(mcpi_call_cancel(out.call, NULL, w.now), 0);
+    assert_int_equal(client->calls + client->legs, 0);
+    world_run(&w);
+    assert_int_equal(server->exchanges, 0);
+    assert_int_equal(server->held, 1);
+    job_finish(&w, world_job(&w, SERVER), "{}");
+    outcome_done(&out);
+    world_assert_quiet(&w);
+    world_close(&w);
+}
+
+static void
+refusal_is_cut_between_characters(void **state)
+{
+    struct mcpi_refusal why;
+    char text[401];
+
+    (void)state;
+    for (int i = 0; i < 200; i++)
+        memcpy(text + 2 * i, "\xc3\xa4", 3);
+    mcpi_refuse(&why, -32601, "x%s", text);
+    assert_true(strlen(why.message) < sizeof(why.message));
+    assert_true(strlen(why.message) >= sizeof(why.message) - 4);
+    assert_true(mcpi_utf8_valid(why.message, strlen(why.message)));
+    assert_string_equal(why.data, "");
+}
+
+static void
+error_forgets_what_was_said_before(void **state)
+{
+    struct world w;
+    struct mcpi_result r;
+
+    (void)state;
+    assert_int_equal(world_open(&w, NULL), 0);
+    mcpi_result_init(&r, w.engine[SERVER]);
+    mcpi_buf_text(&r.body, "{\"half\":");
+    mcpi_result_error(&r, -32603, "no %s", "more");
+    assert_int_equal(r.code, -32603);
+    assert_string_equal(r.message, "no more");
+    assert_int_equal(r.body.len, 0);
+    mcpi_result_done(&r);
+    world_close(&w);
+}
+
+TEST_MAIN(TEST(identity_must_be_made_of_objects), TEST(identity_is_kept_as_one_line),
+          TEST(every_allocation_of_a_new_engine_may_fail), TEST(zero_means_the_default),
+          TEST(I9_time_never_goes_back), TEST(engine_with_a_peer_is_not_freed),
+          TEST(F5_engine_with_a_running_handler_is_not_freed),
+          TEST(counts_follow_a_request_through_its_life),
+          TEST(refusal_is_cut_between_characters),
+          TEST(error_forgets_what_was_said_before))
