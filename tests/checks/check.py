@@ -18,6 +18,12 @@ def case(name, faults):
         print(f"{name}: {fault}")
 
 
+def skip(name, reason):
+    """One case that cannot be decided here."""
+    _verdicts.append((name, "SKIP"))
+    print(f"{name}: skipped: {reason}")
+
+
 def finish():
     path = os.environ.get("MCP_TEST_RESULTS")
     if path:
