@@ -116,7 +116,7 @@ mcpi_text_clean(char *into, size_t size, const char *text, size_t len)
 
         if (bytes > size - 1 - used)
             break;
-        memcpy(into + used, replace ? "?" : text + at, bytes);
+        memmove(into + used, replace ? "?" : text + at, bytes);
         used += bytes;
         at += step ? step : 1;
     }

@@ -13,7 +13,8 @@ bool mcpi_utf8_valid(const char *text, size_t len);
 size_t mcpi_utf8_cut(const char *text, size_t len, size_t max);
 
 /* Copy text into a fixed array as valid, terminated UTF-8: cut to fit, every invalid
- * byte and control character replaced by '?'. Returns the length. text NULL: "". */
+ * byte and control character replaced by '?'. Returns the length. text NULL: ""; it may
+ * be what already stands in the array. */
 size_t mcpi_text_clean(char *into, size_t size, const char *text, size_t len);
 
 /* Fill *err if it is not NULL: status, code 0, a formatted sentence. Returns status. */

@@ -38,7 +38,7 @@ int64_t mcpi_timers_next(const struct mcpi_timers *timers);
  * so that this one ends. Returns how many fired. */
 unsigned mcpi_timers_expire(struct mcpi_timers *timers, int64_t now);
 
-/* a + b, clamped to MCPI_NEVER. b is not negative. */
+/* a + b, clamped to MCPI_NEVER. A negative b counts as 0: what is overdue is due. */
 int64_t mcpi_time_add(int64_t a, int64_t b);
 
 #endif

@@ -29,6 +29,19 @@ call_unref(struct mcpi_call *call)
     mcpi_free(call->engine->mem, call);
 }
 
+/* Who is told of the end of a leg that the call itself ended, or is ending already. */
+static void
+nobody_ended(void *user, struct mcpi_leg *leg, int status,
+             const struct mcpi_rpc *answer)
+{
+    (void)user;
+    (void)leg;
+    (void)status;
+    (void)answer;
+}
+
+static const struct mcpi_leg_owner nobody = {.ended = nobody_ended};
+
 /* The one ending: the leg is over, by itself or by us, and the user is told. */
 static bool
 call_end(struct mcpi_call *call, int status, const struct mcpi_rpc *answer,
@@ -39,6 +52,7 @@ call_end(struct mcpi_call *call, int status, const struct mcpi_rpc *answer,
     call->ended = true;
     mcpi_timer_disarm(call->engine->timers, &call->timer);
     call->engine->counts.calls--;
+    call->leg->owner = &nobody;
     mcpi_leg_end(call->leg, status, NULL, reason);
     if (call->ops)
         call->ops->done(call->user, call, status, answer);
@@ -210,7 +224,7 @@ mcpi_call_flush(struct mcpi_call *call, int64_t within_us, mcpi_flushed_fn *fn,
     if (!call->ended || call->flushed)
         return MCP_E_STATE;
     if (call->leg->frame.state == MCPI_OUT_IDLE) {
-        fn(user, 0);
+        fn(user, call->leg->signaled);
         return 0;
     }
     call->refs++;

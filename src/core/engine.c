@@ -14,6 +14,7 @@ enum {
     DEFAULT_IN_FLIGHT = 16384,
     DEFAULT_QUEUED_ANSWERS = 16384,
     DEFAULT_QUEUED_BYTES = 1024 * 1024,
+    DEFAULT_HELD_BYTES = 256 * 1024 * 1024,
     DEFAULT_MESSAGE_BYTES = 64 * 1024 * 1024,
     DEFAULT_DEPTH = 128
 };
@@ -38,6 +39,7 @@ engine_defaults(struct mcpi_engine *e)
     default_size(&e->limits.in_flight, DEFAULT_IN_FLIGHT);
     default_size(&e->limits.queued_answers, DEFAULT_QUEUED_ANSWERS);
     default_size(&e->limits.queued_bytes, DEFAULT_QUEUED_BYTES);
+    default_size(&e->limits.held_bytes, DEFAULT_HELD_BYTES);
     default_size(&e->limits.message_bytes, DEFAULT_MESSAGE_BYTES);
     default_size(&e->limits.depth, DEFAULT_DEPTH);
     default_time(&e->times.request, SECONDS(60));

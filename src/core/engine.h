@@ -70,6 +70,9 @@ struct mcpi_limits {
     size_t queued_answers;
     /* Bytes of progress and log messages that wait; past it they are dropped. */
     size_t queued_bytes;
+    /* Bytes of one peer's requests that are open or held, and of answers that wait:
+     * past it requests are refused. Past it by answers alone, the link closes (C7). */
+    size_t held_bytes;
     size_t message_bytes; /* longest message we send or read: 64 MiB */
     size_t depth;         /* deepest message we read: 128 */
 };

@@ -52,15 +52,39 @@ mcpi_exchange_ref(struct mcpi_exchange *x)
     return x;
 }
 
+static void
+exchange_charge(struct mcpi_exchange *x)
+{
+    if (!x->peer)
+        return;
+    x->answer_bytes = x->result.body.cap + x->result.meta.cap;
+    mcpi_peer_charge(x->peer, x->answer_bytes);
+}
+
+/* Its answer has left or never will; whoever keeps the exchange keeps it without. */
+static void
+exchange_uncharge(struct mcpi_exchange *x)
+{
+    if (x->peer)
+        x->peer->answer_bytes -= x->answer_bytes;
+    x->answer_bytes = 0;
+    mcpi_result_done(&x->result);
+}
+
 void
 mcpi_exchange_unref(struct mcpi_exchange *x)
 {
     if (--x->refs > 0)
         return;
+    if (x->peer) {
+        mcpi_list_remove(&x->in_peer);
+        x->peer->request_bytes -= x->request_bytes;
+    }
+    mcpi_list_remove(&x->notes); /* those half written go on without us */
     if (x->own_outlet && x->outlet->exchange == x)
         x->outlet->exchange = NULL;
     mcpi_outlet_unref(x->outlet);
-    mcpi_result_done(&x->result);
+    exchange_uncharge(x);
     mcp_doc_free(x->doc);
     mcp_doc_free(x->hello);
     mcpi_free(x->engine->mem, x);
@@ -111,13 +135,14 @@ static int
 answer_take(struct mcpi_out *out, struct mcpi_buf *into)
 {
     struct mcpi_exchange *x = exchange_of_answer(out);
+    bool whole = x->result.body.status == 0 && x->result.meta.status == 0;
     size_t mark = into->len;
 
-    if (x->result.code == 0 && x->result.body.status == 0)
+    if (whole && x->result.code == 0)
         write_result(x, into);
-    else if (x->result.body.status == 0)
+    else if (whole)
         write_error(x, into);
-    if (into->status == 0 && x->result.body.status == 0)
+    if (whole && into->status == 0)
         return 0;
     mcpi_buf_rewind(into, mark);
     mcpi_rpc_write_error(into, &x->rpc.id, MCPI_RPC_INTERNAL_ERROR, "Internal error",
@@ -130,13 +155,14 @@ answer_done(struct mcpi_out *out, int status)
 {
     struct mcpi_exchange *x = exchange_of_answer(out);
 
-    if (status == MCP_E_NOMEM && x->peer)
-        mcpi_peer_fail(x->peer, status, "no memory to answer a request");
+    if ((status == MCP_E_NOMEM || status == MCP_E_LIMIT) && x->peer)
+        mcpi_peer_fail(x->peer, status, "no room to answer a request");
+    exchange_uncharge(x);
     mcpi_exchange_unref(x);
 }
 
 static const struct mcpi_out_ops answer_ops = {
-    .kind = MCPI_OUT_ANSWER, .take = answer_take, .done = answer_done};
+    .kind = MCPI_OUT_ANSWER, .answers = true, .take = answer_take, .done = answer_done};
 
 /* Move the last word into the exchange and queue it. */
 static void
@@ -144,6 +170,7 @@ exchange_say(struct mcpi_exchange *x, struct mcpi_result *last)
 {
     mcpi_result_done(&x->result);
     mcpi_result_move(&x->result, last);
+    exchange_charge(x);
     mcpi_exchange_ref(x);
     if (!mcpi_outlet_push(x->outlet, &x->answer))
         mcpi_exchange_unref(x); /* the peer is gone: nobody to tell (F35) */
@@ -181,25 +208,22 @@ exchange_release_wire(struct mcpi_exchange *x)
 static void
 exchange_settle(struct mcpi_exchange *x)
 {
-    if (x->ending == MCPI_OPEN || x->running || x->settled)
+    if (x->ending == MCPI_OPEN || x->busy || x->running || x->settled)
         return;
     x->settled = true;
     mcpi_timer_disarm(x->engine->timers, &x->timer);
     exchange_release_wire(x);
-    if (x->peer) {
-        mcpi_list_remove(&x->in_peer);
+    if (x->peer)
         x->peer->exchange_count--;
-    }
     mcpi_exchange_unref(x);
 }
 
 static void
 exchange_leave_table(struct mcpi_exchange *x)
 {
-    if (x->in_table)
-        mcpi_map_remove(&x->peer->in_flight, &x->by_id);
-    x->in_table = false;
-    x->peer->open_count--;
+    mcpi_map_remove(&x->peer->in_flight, &x->by_id); /* not there: private ids */
+    mcpi_list_remove(&x->in_peer);
+    mcpi_list_append(&x->peer->ended, &x->in_peer);
     x->engine->counts.exchanges--;
 }
 
@@ -235,6 +259,7 @@ mcpi_exchange_end(struct mcpi_exchange *x, enum mcpi_ending how,
         return false;
     mcpi_exchange_ref(x);
     x->ending = how;
+    x->busy = true; /* who finishes the run below settles it after the last word */
     if (reason)
         mcpi_text_clean(x->reason, sizeof(x->reason), reason, strlen(reason));
     exchange_leave_table(x);
@@ -246,6 +271,7 @@ mcpi_exchange_end(struct mcpi_exchange *x, enum mcpi_ending how,
         mcpi_note_withdraw_all(x);
     if (last)
         exchange_say(x, last);
+    x->busy = false;
     if (x->running)
         exchange_hold(x);
     exchange_settle(x);
@@ -277,7 +303,7 @@ mcpi_exchange_finish(struct mcpi_exchange *x, struct mcpi_result *result, int64_
     exchange_unhold(x);
     if (!mcpi_exchange_end(x, MCPI_ANSWERED, result, NULL)) {
         if (result->code != 0)
-            MCPI_LOG(&x->engine->log, MCP_LOG_WARNING,
+            MCPI_LOG(&x->engine->log, MCP_LOG_INFO,
                      "request %s failed after its end: %d %s",
                      mcpi_id_show(&x->rpc.id, shown), result->code, result->message);
         mcpi_result_done(result);
@@ -359,16 +385,15 @@ exchange_enter(struct mcpi_exchange *x)
 {
     struct mcpi_peer *peer = x->peer;
 
-    if (!(peer->traits & MCPI_PRIVATE_IDS)) {
+    if (!(peer->traits & MCPI_PRIVATE_IDS))
         mcpi_map_add(&peer->in_flight, &x->by_id,
                      mcpi_id_hash(&peer->in_flight, &x->key));
-        x->in_table = true;
-    }
     if (x->own_outlet)
         x->outlet->exchange = x;
-    mcpi_list_append(&peer->exchanges, &x->in_peer);
+    mcpi_list_append(&peer->open, &x->in_peer);
     peer->exchange_count++;
-    peer->open_count++;
+    x->request_bytes = mcpi_doc_bytes(x->doc);
+    peer->request_bytes += x->request_bytes;
     x->engine->counts.exchanges++;
     mcpi_timer_arm(x->engine->timers, &x->timer,
                    mcpi_time_add(x->engine->now, x->engine->times.run));
@@ -417,7 +442,7 @@ mcpi_exchange_open(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
             mcpi_refuse(&why, MCPI_RPC_METHOD_NOT_FOUND, "Method not found: %.*s",
                         (int)rpc->method_len, rpc->method_name);
         exchange_refuse(x, &why);
-    } else {
+    } else if (x->ending == MCPI_OPEN) { /* a router may have closed the peer */
         x->running = true;
         x->served->begin(x);
     }
@@ -448,10 +473,11 @@ mcpi_exchange_progress(struct mcpi_exchange *x, double progress, double total,
         return r;
     if (!isfinite(progress) || progress <= x->progress)
         return MCP_E_INVAL;
-    x->progress = progress;
-    if (x->caller.progress_token.kind == MCPI_ID_NONE)
-        return 0;
-    return mcpi_note_push_progress(x, &p);
+    if (x->caller.progress_token.kind != MCPI_ID_NONE)
+        r = mcpi_note_push_progress(x, &p);
+    if (r == 0)
+        x->progress = progress; /* what was refused may be said again, better */
+    return r;
 }
 
 int

@@ -48,11 +48,11 @@ struct mcpi_served_ops {
 struct mcpi_exchange {
     /* What its end touches stands together: with many in flight it is cold by then. */
     struct mcpi_map_node by_id;
-    struct mcpi_list in_peer; /* the peer's open and held ones */
+    struct mcpi_list in_peer; /* the peer's open or ended ones */
     unsigned refs;
     enum mcpi_ending ending;
-    bool running; /* a run is alive */
-    bool in_table;
+    bool running;  /* a run is alive */
+    bool busy;     /* in the middle of its end */
     bool fixed;    /* negotiation: not cancelable by the peer (F20) */
     bool held;     /* ended, and a run is alive */
     bool deaf;     /* held for too long */
@@ -72,8 +72,9 @@ struct mcpi_exchange {
     struct mcpi_out answer;
     struct mcpi_rpc rpc; /* borrowed from doc */
     struct mcpi_caller caller;
-    struct mcpi_id key; /* rpc.id folded */
-    double progress;    /* last value reported; -inf before the first */
+    struct mcpi_id key;                 /* rpc.id folded */
+    double progress;                    /* last value reported; -inf before the first */
+    size_t request_bytes, answer_bytes; /* as counted in the peer */
     struct mcpi_result result;
     char reason[MCPI_REASON_MAX + 1];
 };

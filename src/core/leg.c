@@ -156,6 +156,7 @@ leg_frame_done(struct mcpi_out *out, int status)
 {
     struct mcpi_leg *leg = leg_of_frame(out);
 
+    leg->signaled = status;
     /* A courtesy that could not be sent changes nobody's outcome (D5). */
     if (leg->on_signaled)
         leg->on_signaled(leg->signaled_user, status);
@@ -194,8 +195,10 @@ static void
 leg_push_frame(struct mcpi_leg *leg)
 {
     mcpi_leg_ref(leg);
-    if (!mcpi_outlet_push(leg->outlet, &leg->frame))
-        mcpi_leg_unref(leg);
+    if (mcpi_outlet_push(leg->outlet, &leg->frame))
+        return;
+    leg->signaled = MCP_E_CLOSED;
+    mcpi_leg_unref(leg);
 }
 
 /* Never framed, whoever asks: negotiation, or the user by hand (B16, B17). */
@@ -207,17 +210,16 @@ leg_is_unframed(const struct mcpi_leg *leg)
     return method == MCPI_METHOD_INITIALIZE || method == MCPI_METHOD_DISCOVER;
 }
 
-/* Every cancel we send is decided here; the table in docs/architecture.md is this
- * function. closing: the link will say it by closing, where it can. */
+/* Every cancel we send for what was issued is decided here; the table in
+ * docs/architecture.md is this function. closing: the link will say it by closing,
+ * where it can. */
 static void
-leg_signal(struct mcpi_leg *leg, bool issued, bool closing)
+leg_signal(struct mcpi_leg *leg, bool closing)
 {
     const struct mcpi_link_ops *ops = leg->peer->ops;
     bool own_stream = ops->hangup != NULL;
 
-    if (!issued) {
-        mcpi_out_withdraw(&leg->request);
-    } else if (leg_detaches(leg, own_stream, closing)) {
+    if (leg_detaches(leg, own_stream, closing)) {
         if (own_stream)
             ops->hangup(leg->peer, leg, leg->dialect->modern ? MCPI_NEVER : 0);
     } else if (own_stream && (leg->dialect->modern || leg_is_unframed(leg))) {
@@ -249,8 +251,10 @@ mcpi_leg_end(struct mcpi_leg *leg, int status, const struct mcpi_rpc *answer,
         mcpi_ring_add(&peer->buried, leg->by_id.hash);
     if (reason)
         mcpi_text_clean(leg->reason, sizeof(leg->reason), reason, strlen(reason));
-    if (!answer && peer->state != MCPI_PEER_CLOSED)
-        leg_signal(leg, issued, status == MCP_E_CLOSED);
+    if (!issued)
+        mcpi_out_withdraw(&leg->request);
+    else if (!answer && peer->state != MCPI_PEER_CLOSED)
+        leg_signal(leg, status == MCP_E_CLOSED);
     leg->peer = NULL;
     leg->owner->ended(leg->owner_user, leg, status, answer);
     mcpi_leg_unref(leg); /* the table's */
@@ -309,7 +313,8 @@ check_channel(const struct mcpi_peer *peer, const struct mcpi_leg_options *opt)
     if (!mcpi_peer_can_send(peer) || !mcpi_outlet_peer(outlet_for(peer, opt)))
         return MCP_E_CLOSED;
     if (x && x->ending != MCPI_OPEN) /* its context closed with it (F22, F23) */
-        return x->held ? MCP_E_CANCELED : MCP_E_NO_CHANNEL;
+        return x->running && x->ending != MCPI_ANSWERED ? MCP_E_CANCELED
+                                                        : MCP_E_NO_CHANNEL;
     if (peer->engine->role == MCPI_CLIENT)
         return 0;
     if (peer->traits & MCPI_NO_REQUESTS)

@@ -74,6 +74,7 @@ struct mcpi_leg {
     size_t method_len, params_len, meta_len;
     void (*on_signaled)(void *user, int status); /* once, when the frame has ended */
     void *signaled_user;
+    int signaled; /* how the frame ended, if there was one */
     char reason[MCPI_REASON_MAX + 1];
 };
 

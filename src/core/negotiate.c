@@ -52,10 +52,16 @@ static void
 negotiate_agree(struct mcpi_peer *peer, const struct mcpi_dialect *dialect,
                 const char *version, const struct mcpi_rpc *reply)
 {
+    enum mcpi_peer_state before = peer->state;
+    int r;
+
     peer->dialect = dialect;
     peer->version = version;
-    if (negotiate_confirm(peer) < 0) {
-        negotiate_fail(peer, MCP_E_NOMEM, NULL);
+    r = negotiate_confirm(peer);
+    if (peer->state != before)
+        return; /* somebody closed it meanwhile */
+    if (r < 0) {
+        negotiate_fail(peer, r, NULL);
         return;
     }
     peer->agreed = true;
@@ -94,6 +100,20 @@ is_modern_error(const struct mcpi_rpc *error)
            error->error_code == MCPI_RPC_UNSUPPORTED_VERSION;
 }
 
+static void
+negotiate_fall_back(struct mcpi_peer *peer, int status, const struct mcpi_rpc *reply)
+{
+    int r;
+
+    if (!negotiate_allows(peer, MCPI_ERA_LEGACY)) {
+        negotiate_fail(peer, status, reply);
+        return;
+    }
+    r = negotiate_legacy(peer);
+    if (r < 0 && peer->state == MCPI_PEER_NEGOTIATING)
+        negotiate_fail(peer, r, NULL);
+}
+
 /* The server has listed what it speaks. */
 static void
 negotiate_from_list(struct mcpi_peer *peer, const mcp_json *supported,
@@ -105,22 +125,10 @@ negotiate_from_list(struct mcpi_peer *peer, const mcp_json *supported,
         negotiate_agree(peer, &mcpi_dialect_modern, version, reply);
         return;
     }
-    if (mcpi_version_choose(supported, false) &&
-        negotiate_allows(peer, MCPI_ERA_LEGACY)) {
-        if (negotiate_legacy(peer) < 0)
-            negotiate_fail(peer, MCP_E_NOMEM, NULL);
-        return;
-    }
-    negotiate_fail(peer, MCP_E_PROTO, reply);
-}
-
-static void
-negotiate_fall_back(struct mcpi_peer *peer, int status, const struct mcpi_rpc *reply)
-{
-    if (!negotiate_allows(peer, MCPI_ERA_LEGACY))
-        negotiate_fail(peer, status, reply);
-    else if (negotiate_legacy(peer) < 0)
-        negotiate_fail(peer, MCP_E_NOMEM, NULL);
+    if (mcpi_version_choose(supported, false))
+        negotiate_fall_back(peer, MCP_E_PROTO, reply);
+    else
+        negotiate_fail(peer, MCP_E_PROTO, reply);
 }
 
 /* What is neither a list of versions nor an error that only a modern server gives comes
@@ -133,6 +141,8 @@ discover_ended(void *user, struct mcpi_leg *leg, int status,
     const mcp_json *supported = NULL;
 
     (void)leg;
+    if (peer->state != MCPI_PEER_NEGOTIATING)
+        return; /* we close: the router hears of that */
     if (status == 0) {
         supported = mcp_json_get(answer->result, "supportedVersions");
         if (mcp_json_get_type(supported) != MCP_JSON_ARRAY)
@@ -150,7 +160,7 @@ discover_ended(void *user, struct mcpi_leg *leg, int status,
         negotiate_fall_back(peer, status, answer);
     } else if (status == MCP_E_TIMEOUT && !peer->ops->hangup) {
         negotiate_fall_back(peer, status, NULL);
-    } else if (status != MCP_E_CLOSED) {
+    } else {
         negotiate_fail(peer, status, NULL);
     }
 }
@@ -185,8 +195,8 @@ initialize_ended(void *user, struct mcpi_leg *leg, int status,
     const char *version;
 
     (void)leg;
-    if (status == MCP_E_CLOSED)
-        return;
+    if (peer->state != MCPI_PEER_NEGOTIATING)
+        return; /* we close: the router hears of that */
     if (status < 0) {
         negotiate_fail(peer, status, answer);
         return;
@@ -206,10 +216,10 @@ static int
 negotiate_legacy(struct mcpi_peer *peer)
 {
     struct mcpi_engine *e = peer->engine;
-    /* Never minted, so it is in nobody's way; and not all old servers take texts. */
+    /* Never minted, so in hardly anybody's way; not all old servers take texts. */
     struct mcpi_id id = mcpi_id_int(0);
     struct mcpi_leg_options opt = {
-        .id = &id,
+        .id = mcpi_leg_find_any(peer, &id) ? NULL : &id,
         .method = mcpi_method_name(MCPI_METHOD_INITIALIZE),
         .timeout_us = e->times.hello,
         .dialect = &mcpi_dialect_legacy,
@@ -246,7 +256,7 @@ mcpi_peer_connect(struct mcpi_peer *peer, int64_t now)
     mcpi_peer_become(peer, MCPI_PEER_NEGOTIATING);
     r = negotiate_allows(peer, MCPI_ERA_MODERN) ? negotiate_modern(peer)
                                                 : negotiate_legacy(peer);
-    if (r < 0)
+    if (r < 0 && peer->state == MCPI_PEER_NEGOTIATING)
         mcpi_peer_become(peer, MCPI_PEER_FRESH);
     return r;
 }

@@ -10,6 +10,7 @@ struct note {
     struct mcpi_out out;
     struct mcpi_list in_exchange; /* unlinked if it belongs to none */
     const mcp_allocator *mem;
+    struct mcpi_peer *charged; /* a refusal: who must read it; outlives it */
     bool frame;
     size_t len;
     char text[]; /* the whole message */
@@ -52,14 +53,33 @@ note_done(struct mcpi_out *out, int status)
     mcpi_free(note->mem, note);
 }
 
+/* Somebody waits for it. */
+static void
+refusal_done(struct mcpi_out *out, int status)
+{
+    struct note *note = note_of(out);
+    struct mcpi_peer *peer = note->charged;
+
+    if (peer && (status == MCP_E_NOMEM || status == MCP_E_LIMIT))
+        mcpi_peer_fail(peer, status, "no room to refuse a request");
+    if (peer)
+        peer->answer_bytes -= note->len;
+    note_done(out, status);
+}
+
 static const struct mcpi_out_ops note_ops = {
     .kind = MCPI_OUT_NOTE, .droppable = true, .take = note_take, .done = note_done};
+static const struct mcpi_out_ops exchange_note_ops = {.kind = MCPI_OUT_NOTE,
+                                                      .answers = true,
+                                                      .droppable = true,
+                                                      .take = note_take,
+                                                      .done = note_done};
 static const struct mcpi_out_ops frame_ops = {
     .kind = MCPI_OUT_NOTE, .take = note_take, .done = note_done};
 static const struct mcpi_out_ops greeting_ops = {
     .kind = MCPI_OUT_NOTE, .first = true, .take = note_take, .done = note_done};
 static const struct mcpi_out_ops refusal_ops = {
-    .kind = MCPI_OUT_ANSWER, .take = note_take, .done = note_done};
+    .kind = MCPI_OUT_ANSWER, .answers = true, .take = note_take, .done = refusal_done};
 
 static struct note *
 note_new(const struct mcpi_engine *e, const struct mcpi_out_ops *ops)
@@ -75,6 +95,7 @@ note_new(const struct mcpi_engine *e, const struct mcpi_out_ops *ops)
     mcpi_out_init(&note->out, ops);
     mcpi_list_init(&note->in_exchange);
     note->mem = e->mem;
+    note->charged = NULL;
     note->frame = ops == &frame_ops;
     note->len = text->len;
     note->out.weight = ops->droppable ? sizeof(*note) + text->len : 0;
@@ -94,8 +115,12 @@ push_scratch(struct mcpi_outlet *outlet, struct mcpi_exchange *about,
                                                   : MCP_E_NOMEM;
     if (about)
         mcpi_list_append(&about->notes, &note->in_exchange);
+    if (ops == &refusal_ops && outlet->peer) {
+        note->charged = outlet->peer;
+        mcpi_peer_charge(outlet->peer, note->len);
+    }
     if (!mcpi_outlet_push(outlet, &note->out))
-        note_done(&note->out, MCP_E_LIMIT);
+        ops->done(&note->out, MCP_E_CLOSED);
     return 0;
 }
 
@@ -116,7 +141,7 @@ mcpi_note_push(struct mcpi_outlet *outlet, struct mcpi_exchange *about,
                const char *method, const char *params, size_t params_len)
 {
     write_note(outlet->engine, method, params, params_len);
-    return push_scratch(outlet, about, &note_ops);
+    return push_scratch(outlet, about, about ? &exchange_note_ops : &note_ops);
 }
 
 int
@@ -156,7 +181,7 @@ mcpi_note_push_progress(struct mcpi_exchange *x, const struct mcpi_progress *p)
         r = mcpi_json_write_string(buf, p->message, strlen(p->message));
     }
     MCPI_BUF_LITERAL(buf, "}}");
-    return r < 0 ? r : push_scratch(x->outlet, x, &note_ops);
+    return r < 0 ? r : push_scratch(x->outlet, x, &exchange_note_ops);
 }
 
 void

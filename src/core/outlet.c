@@ -20,6 +20,8 @@ mcpi_outlet_new(struct mcpi_peer *peer, void *link_user, struct mcpi_outlet **re
     outlet->link_user = link_user;
     mcpi_list_init(&outlet->first);
     mcpi_list_init(&outlet->queue);
+    mcpi_list_init(&outlet->in_peer);
+    mcpi_list_append(&peer->outlets, &outlet->in_peer);
     *ret = outlet;
     return 0;
 }
@@ -34,8 +36,10 @@ mcpi_outlet_ref(struct mcpi_outlet *outlet)
 void
 mcpi_outlet_unref(struct mcpi_outlet *outlet)
 {
-    if (outlet && --outlet->refs == 0)
-        mcpi_free(outlet->engine->mem, outlet);
+    if (!outlet || --outlet->refs > 0)
+        return;
+    mcpi_list_remove(&outlet->in_peer);
+    mcpi_free(outlet->engine->mem, outlet);
 }
 
 void *
@@ -87,12 +91,12 @@ outlet_count(struct mcpi_outlet *outlet, const struct mcpi_out *out, bool in)
     outlet->weight = in ? outlet->weight + out->weight : outlet->weight - out->weight;
 }
 
-/* Does it pass a peer that is negotiating? Negotiation does, and answers: a legacy
- * server may ping before it has answered initialize. */
+/* Does it pass a peer that is negotiating? Negotiation does, and what belongs to a
+ * request of the peer's: a legacy server may ping before it has answered initialize. */
 static bool
 out_passes(const struct mcpi_out *out, const struct mcpi_peer *peer)
 {
-    return out->ops->first || (out->ops->kind == MCPI_OUT_ANSWER && !peer->agreed);
+    return out->ops->first || (out->ops->answers && !peer->agreed);
 }
 
 bool
@@ -185,6 +189,7 @@ mcpi_outlet_kill(struct mcpi_outlet *outlet)
     struct mcpi_out *out;
 
     outlet->peer = NULL;
+    mcpi_list_remove(&outlet->in_peer);
     mcpi_outlet_ref(outlet);
     for (;;) {
         node = mcpi_list_first(&outlet->first);

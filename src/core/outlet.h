@@ -14,6 +14,7 @@
 struct mcpi_out_ops {
     enum mcpi_out_kind kind;
     bool first;     /* negotiation: passes a peer that is negotiating */
+    bool answers;   /* belongs to a request of the peer's: passes it too */
     bool droppable; /* may be refused when the outlet is full */
     /* It leaves now. Encode at the end of into: 0; 1: there is nothing to say any more;
      * negative: cannot be encoded. */
@@ -34,7 +35,8 @@ struct mcpi_out {
 
 struct mcpi_outlet {
     unsigned refs;
-    struct mcpi_peer *peer; /* NULL once killed */
+    struct mcpi_peer *peer;   /* NULL once killed */
+    struct mcpi_list in_peer; /* until then */
     struct mcpi_engine *engine;
     void *link_user;
     struct mcpi_list first;         /* negotiation */

@@ -71,15 +71,9 @@ peer_end_legs(struct mcpi_peer *peer, const char *reason)
 static struct mcpi_exchange *
 peer_first_open(const struct mcpi_peer *peer)
 {
-    struct mcpi_list *node;
-    struct mcpi_exchange *x;
+    struct mcpi_list *node = mcpi_list_first(&peer->open);
 
-    for (node = peer->exchanges.next; node != &peer->exchanges; node = node->next) {
-        x = MCPI_CONTAINER(node, struct mcpi_exchange, in_peer);
-        if (x->ending == MCPI_OPEN)
-            return x;
-    }
-    return NULL;
+    return node ? MCPI_CONTAINER(node, struct mcpi_exchange, in_peer) : NULL;
 }
 
 static void
@@ -87,7 +81,7 @@ peer_drop_exchanges(struct mcpi_peer *peer, const char *reason)
 {
     struct mcpi_exchange *x;
 
-    while (peer->open_count > 0 && (x = peer_first_open(peer)) != NULL)
+    while ((x = peer_first_open(peer)) != NULL)
         mcpi_exchange_end(x, MCPI_DROPPED, NULL, reason);
 }
 
@@ -98,12 +92,21 @@ peer_answer_exchanges(struct mcpi_peer *peer)
     struct mcpi_exchange *x;
     struct mcpi_result last;
 
-    while (peer->open_count > 0 && (x = peer_first_open(peer)) != NULL) {
+    while ((x = peer_first_open(peer)) != NULL) {
         mcpi_result_init(&last, peer->engine);
         mcpi_result_error(&last, x->caller.dialect->closed_code, "Connection closed");
         mcpi_exchange_end(x, MCPI_CLOSED, &last, "connection closed");
         mcpi_result_done(&last);
     }
+}
+
+static void
+peer_kill_outlets(struct mcpi_peer *peer)
+{
+    struct mcpi_list *node;
+
+    while ((node = mcpi_list_first(&peer->outlets)) != NULL)
+        mcpi_outlet_kill(MCPI_CONTAINER(node, struct mcpi_outlet, in_peer));
 }
 
 /* ---- the end --------------------------------------------------------------- */
@@ -118,7 +121,7 @@ mcpi_peer_lost(struct mcpi_peer *peer, int status, int64_t now)
         return;
     mcpi_peer_become(peer, MCPI_PEER_CLOSED);
     mcpi_timer_disarm(e->timers, &peer->timer);
-    mcpi_outlet_kill(peer->outlet);
+    peer_kill_outlets(peer);
     peer_end_legs(peer, NULL);
     peer_drop_exchanges(peer, "connection lost");
     mcpi_negotiate_abort(peer, status);
@@ -162,8 +165,8 @@ mcpi_peer_input_ended(struct mcpi_peer *peer, int64_t now)
     struct mcpi_engine *e = peer->engine;
 
     mcpi_engine_at(e, now);
-    if (peer->state >= MCPI_PEER_DRAINING)
-        return;
+    if (peer->state >= MCPI_PEER_DRAINING || peer->failing != 0)
+        return; /* the timer of who is given up stays armed */
     mcpi_peer_become(peer, MCPI_PEER_DRAINING);
     peer_end_legs(peer, NULL); /* no answer can come any more */
     mcpi_negotiate_abort(peer, MCP_E_CLOSED);
@@ -171,7 +174,7 @@ mcpi_peer_input_ended(struct mcpi_peer *peer, int64_t now)
         peer_drop_exchanges(peer, "connection lost");
     if (peer->state != MCPI_PEER_DRAINING)
         return;
-    if (peer->open_count == 0)
+    if (mcpi_list_empty(&peer->open))
         peer_close_link(peer);
     else
         mcpi_timer_arm(e->timers, &peer->timer, mcpi_time_add(e->now, e->times.drain));
@@ -180,7 +183,8 @@ mcpi_peer_input_ended(struct mcpi_peer *peer, int64_t now)
 void
 mcpi_peer_exchange_ended(struct mcpi_peer *peer)
 {
-    if (peer->state == MCPI_PEER_DRAINING && peer->open_count == 0)
+    if (peer->state == MCPI_PEER_DRAINING && peer->failing == 0 &&
+        mcpi_list_empty(&peer->open))
         peer_close_link(peer);
 }
 
@@ -193,6 +197,14 @@ mcpi_peer_fail(struct mcpi_peer *peer, int status, const char *why)
     peer->failing = status;
     /* Not from here: somebody is in the middle of an ending. */
     mcpi_timer_arm(peer->engine->timers, &peer->timer, peer->engine->now);
+}
+
+void
+mcpi_peer_charge(struct mcpi_peer *peer, size_t bytes)
+{
+    if (peer->answer_bytes > peer->engine->limits.held_bytes)
+        mcpi_peer_fail(peer, MCP_E_LIMIT, "the peer does not read its answers");
+    peer->answer_bytes += bytes;
 }
 
 static void
@@ -230,6 +242,7 @@ mcpi_peer_new(struct mcpi_engine *e, const struct mcpi_link_ops *ops, unsigned t
     peer->state = e->role == MCPI_CLIENT ? MCPI_PEER_FRESH : MCPI_PEER_READY;
     peer->agreed = e->role == MCPI_SERVER;
     peer->spoken = "";
+    mcpi_list_init(&peer->outlets);
     r = mcpi_outlet_new(peer, link_user, &peer->outlet);
     if (r < 0) {
         mcpi_free(e->mem, peer);
@@ -237,7 +250,8 @@ mcpi_peer_new(struct mcpi_engine *e, const struct mcpi_link_ops *ops, unsigned t
     }
     mcpi_map_init(&peer->pending, e->mem, e->seed);
     mcpi_map_init(&peer->in_flight, e->mem, e->seed);
-    mcpi_list_init(&peer->exchanges);
+    mcpi_list_init(&peer->open);
+    mcpi_list_init(&peer->ended);
     mcpi_ring_init(&peer->buried);
     mcpi_timer_init(&peer->timer, peer_expired);
     mcpi_list_append(&e->peers, &peer->in_engine);
@@ -246,13 +260,14 @@ mcpi_peer_new(struct mcpi_engine *e, const struct mcpi_link_ops *ops, unsigned t
     return 0;
 }
 
-/* Handlers that still run outlive their peer: they keep their exchange, not us. */
+/* Handlers that still run outlive their peer: they keep their exchange, not us. All
+ * have ended by now. */
 static void
 peer_orphan_exchanges(struct mcpi_peer *peer)
 {
     struct mcpi_list *node;
 
-    while ((node = mcpi_list_pop(&peer->exchanges)) != NULL)
+    while ((node = mcpi_list_pop(&peer->ended)) != NULL)
         MCPI_CONTAINER(node, struct mcpi_exchange, in_peer)->peer = NULL;
 }
 
@@ -265,6 +280,7 @@ mcpi_peer_free(struct mcpi_peer *peer)
         return;
     e = peer->engine;
     mcpi_peer_lost(peer, MCP_E_CLOSED, e->now);
+    peer_kill_outlets(peer); /* those made after it was lost */
     peer_orphan_exchanges(peer);
     mcpi_list_remove(&peer->in_engine);
     e->counts.peers--;

@@ -31,16 +31,19 @@ struct mcpi_peer {
     unsigned traits;
     enum mcpi_peer_state state;
     struct mcpi_outlet *outlet;
-    struct mcpi_map pending;    /* legs, by folded id */
-    struct mcpi_map in_flight;  /* exchanges, by folded id */
-    struct mcpi_list exchanges; /* open and held */
-    size_t exchange_count;
-    size_t open_count;
-    struct mcpi_ring buried; /* ids of ours that were abandoned: "late" (B21) */
+    struct mcpi_map pending;   /* legs, by folded id */
+    struct mcpi_map in_flight; /* exchanges, by folded id */
+    struct mcpi_list outlets;  /* those that are alive, its own among them */
+    struct mcpi_list open;     /* exchanges */
+    struct mcpi_list ended;    /* exchanges that somebody still holds */
+    size_t exchange_count;     /* open, or with a run alive */
+    size_t request_bytes;      /* of requests that are not freed */
+    size_t answer_bytes;       /* of answers that wait, refusals among them */
+    struct mcpi_ring buried;   /* ids of ours that were abandoned: "late" (B21) */
     int64_t next_id;
     struct mcpi_timer timer; /* DRAINING, CLOSING: the bound */
     const char *spoken;      /* version last sent; "" none. In wire order */
-    bool warned_direction;   /* J4: once */
+    unsigned warned;         /* mcpi_warning: the log has it */
     int failing;             /* given up, from the next turn on, for this reason */
 
     /* What was agreed. Client: with the server; server: by a legacy initialize. */
@@ -53,6 +56,23 @@ struct mcpi_peer {
     bool negotiated;       /* client: the router has heard how it went */
     const char *log_level; /* legacy: set for the session; constant */
 };
+
+/* What a peer can make us say again and again is a warning once, and then a remark. */
+enum mcpi_warning {
+    MCPI_WARN_DIRECTION = 1, /* J4 */
+    MCPI_WARN_NO_ID = 2,
+    MCPI_WARN_ASKED = 4,
+    MCPI_WARN_INVALID = 8,
+    MCPI_WARN_GARBLED = 16
+};
+
+#define MCPI_WARN_ONCE(peer, bit, ...)                                    \
+    do {                                                                  \
+        MCPI_LOG(&(peer)->engine->log,                                    \
+                 (peer)->warned &(bit) ? MCP_LOG_DEBUG : MCP_LOG_WARNING, \
+                 __VA_ARGS__);                                            \
+        (peer)->warned |= (bit);                                          \
+    } while (0)
 
 /* One setter; the log shows every transition. */
 void mcpi_peer_become(struct mcpi_peer *peer, enum mcpi_peer_state to);
@@ -70,11 +90,11 @@ int mcpi_peer_notify(struct mcpi_peer *peer, const char *method, const char *par
  * answered, the link flushes and closes, all within times.stop. Idempotent. */
 void mcpi_peer_close(struct mcpi_peer *peer, int64_t now);
 
+/* An answer of that size waits now. A peer that does not read its answers must not fill
+ * memory with them. What is charged is taken off when it is freed. */
+void mcpi_peer_charge(struct mcpi_peer *peer, size_t bytes);
+
 /* An exchange ended: a draining peer may be done. */
 void mcpi_peer_exchange_ended(struct mcpi_peer *peer);
-
-/* Both sides are at an end of something that cannot be repaired here (no memory even to
- * refuse, a reader that does not read): give the link up. */
-void mcpi_peer_fail(struct mcpi_peer *peer, int status, const char *why);
 
 #endif

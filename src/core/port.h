@@ -68,7 +68,8 @@ size_t mcpi_engine_max_depth(const struct mcpi_engine *engine);
 int mcpi_peer_new(struct mcpi_engine *engine, const struct mcpi_link_ops *ops,
                   unsigned traits, void *link_user, struct mcpi_peer **ret_peer);
 
-/* Frees it. If it was not lost before, it is now. Not from inside core's callbacks. */
+/* Frees it. If it was not lost before, it is now. What was taken must be done with. Not
+ * from inside core's callbacks. */
 void mcpi_peer_free(struct mcpi_peer *peer);
 
 void *mcpi_peer_link(const struct mcpi_peer *peer); /* link_user */
@@ -97,8 +98,13 @@ void mcpi_peer_garbled(struct mcpi_peer *peer, int rpc_code, const char *why,
 /* EOF: nothing more will come, writing may still work. Drains, then closes (F28). */
 void mcpi_peer_input_ended(struct mcpi_peer *peer, int64_t now);
 
-/* The link is gone, or given up: every waiter wakes, once. */
+/* The link is gone, or given up: every waiter wakes, once, and every outlet of the
+ * peer is killed. */
 void mcpi_peer_lost(struct mcpi_peer *peer, int status, int64_t now);
+
+/* Something that cannot be repaired here (no memory for a message, a reader that
+ * does not read): the link is given up in the next turn. */
+void mcpi_peer_fail(struct mcpi_peer *peer, int status, const char *why);
 
 /* The version last spoken, in wire order; "" for none (E6, E7). */
 const char *mcpi_peer_spoken(const struct mcpi_peer *peer);

@@ -74,6 +74,12 @@ receive_admit(const struct receipt *in, struct mcpi_caller *caller,
                     "Invalid request: its id is in flight");
         return MCP_E_ID_IN_USE;
     }
+    if (peer->request_bytes + peer->answer_bytes > peer->engine->limits.held_bytes) {
+        mcpi_refuse(why, MCPI_RPC_INTERNAL_ERROR,
+                    "Too much in flight; the limit is %zu bytes",
+                    peer->engine->limits.held_bytes);
+        return MCP_E_LIMIT;
+    }
     if (peer->exchange_count >= peer->engine->limits.in_flight) {
         mcpi_refuse(why, MCPI_RPC_INTERNAL_ERROR,
                     "Too many requests in flight; the limit is %zu",
@@ -93,9 +99,9 @@ receive_request(const struct receipt *in)
     char shown[MCPI_ID_SHOWN];
 
     if (!receive_may_ask(in->peer)) {
-        MCPI_LOG(&in->peer->engine->log, MCP_LOG_WARNING,
-                 "request %s dropped: servers do not ask in this era",
-                 mcpi_id_show(&in->rpc.id, shown));
+        MCPI_WARN_ONCE(in->peer, MCPI_WARN_ASKED,
+                       "request %s dropped: servers do not ask in this era",
+                       mcpi_id_show(&in->rpc.id, shown));
         return false;
     }
     if (receive_admit(in, &caller, &why) < 0) {
@@ -163,9 +169,9 @@ receive_answer(const struct receipt *in)
         return;
     }
     if (rpc->id.kind == MCPI_ID_NONE) {
-        MCPI_LOG(&in->peer->engine->log, MCP_LOG_WARNING,
-                 "the peer reports an error without an id: %d %s", rpc->error_code,
-                 rpc->error_message);
+        MCPI_WARN_ONCE(in->peer, MCPI_WARN_NO_ID,
+                       "the peer reports an error without an id: %d %s",
+                       rpc->error_code, rpc->error_message);
         return;
     }
     late = mcpi_ring_has(&in->peer->buried, mcpi_id_hash(map, &key));
@@ -175,22 +181,20 @@ receive_answer(const struct receipt *in)
 
 /* ---- notifications --------------------------------------------------------- */
 
-/* A frame for a request of ours is for the other direction: it ends nothing (J3, J4). */
+/* A frame for a request of ours is for the other direction: it ends none (J3, J4). */
 static void
 receive_foreign_cancel(const struct receipt *in, const struct mcpi_id *id)
 {
     struct mcpi_peer *peer = in->peer;
     char shown[MCPI_ID_SHOWN];
 
-    if (mcpi_leg_find(peer, id) && !peer->warned_direction) {
-        peer->warned_direction = true;
-        MCPI_LOG(&peer->engine->log, MCP_LOG_WARNING,
-                 "the peer cancels request %s, which is ours: ignored",
-                 mcpi_id_show(id, shown));
-        return;
-    }
-    MCPI_LOG(&peer->engine->log, MCP_LOG_DEBUG, "cancel of unknown request %s ignored",
-             mcpi_id_show(id, shown));
+    if (mcpi_leg_find(peer, id))
+        MCPI_WARN_ONCE(peer, MCPI_WARN_DIRECTION,
+                       "the peer cancels request %s, which is ours: ignored",
+                       mcpi_id_show(id, shown));
+    else
+        MCPI_LOG(&peer->engine->log, MCP_LOG_DEBUG,
+                 "cancel of unknown request %s ignored", mcpi_id_show(id, shown));
 }
 
 /* Returns what it ended, with a reference, or NULL. */
@@ -277,8 +281,8 @@ receive_invalid(const struct receipt *in)
     if (in->rpc.fault_answerable && receive_may_answer(in))
         receive_refuse(in, &why);
     else
-        MCPI_LOG(&in->peer->engine->log, MCP_LOG_WARNING, "message dropped: %s",
-                 in->rpc.fault_text);
+        MCPI_WARN_ONCE(in->peer, MCPI_WARN_INVALID, "message dropped: %s",
+                       in->rpc.fault_text);
 }
 
 void
@@ -290,10 +294,22 @@ mcpi_peer_garbled(struct mcpi_peer *peer, int rpc_code, const char *why, int64_t
     mcpi_engine_at(peer->engine, now);
     if (peer->state >= MCPI_PEER_DRAINING)
         return;
-    MCPI_LOG(&peer->engine->log, MCP_LOG_WARNING, "not a message: %s", why);
+    MCPI_WARN_ONCE(peer, MCPI_WARN_GARBLED, "not a message: %s", why);
     mcpi_refuse(&refusal, rpc_code, "%s", why);
     if (peer->engine->role == MCPI_SERVER)
         mcpi_refusal_push(peer->outlet, &none, &refusal);
+}
+
+/* We are on our way out: who asks now must not wait for an answer that never comes. */
+static void
+receive_too_late(const struct receipt *in)
+{
+    struct mcpi_refusal why;
+
+    if (in->rpc.kind != MCPI_RPC_REQUEST || !receive_may_ask(in->peer))
+        return;
+    mcpi_refuse(&why, MCPI_RPC_INTERNAL_ERROR, "Connection closed");
+    receive_refuse(in, &why);
 }
 
 void
@@ -325,6 +341,8 @@ mcpi_peer_receive(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
             receive_invalid(&in);
             break;
         }
+    } else {
+        receive_too_late(&in);
     }
     mcp_doc_free(doc);
 }

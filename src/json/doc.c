@@ -3,8 +3,8 @@
  *
  * A document is one block: the header, room for the values, the text. yyjson reads the
  * text in place and asks for memory once, for the array of values, by a guess; should
- * that be too small, it asks for more. The room is the guess and one such step, so only
- * a text of very short values spills over into a second block. Freeing is freeing these
+ * that be too small, it asks for more. The room is the guess, so only a text of very
+ * short values spills over into a second block. Freeing is freeing these
  * one or two blocks, however deep the values are.
  *
  * yyjson knows no depth limit and does not recurse. Depth is checked afterwards, in one
@@ -24,17 +24,18 @@
 #define DEFAULT_MAX_BYTES ((size_t)64 << 20)
 #define DEFAULT_MAX_DEPTH 128
 
-/* Bytes of text for each value there is room for, and some for the shortest texts.
- * Messages have 8 to 12; yyjson's first guess is 6. */
-#define BYTES_PER_VALUE 4
-#define VALUES_SPARE 14
+/* Bytes of text for each value there is room for, and some for the shortest texts: what
+ * yyjson asks for first. Messages have 8 to 12, so few ever need more. */
+#define BYTES_PER_VALUE 6
+#define VALUES_SPARE 12
 
 struct mcp_doc {
     atomic_uint refs;
     const mcp_allocator *mem;
     const yyjson_val *root;
-    void *spill; /* the values, if there was no room for them */
-    size_t room; /* bytes at values */
+    void *spill;  /* the values, if there was no room for them */
+    size_t room;  /* bytes at values */
+    size_t bytes; /* in all */
     yyjson_val values[];
 };
 
@@ -54,6 +55,7 @@ room_malloc(void *ctx, size_t size)
     if (size <= doc->room)
         return doc->values;
     doc->spill = mcpi_alloc(doc->mem, size);
+    doc->bytes += size;
     return doc->spill;
 }
 
@@ -70,6 +72,7 @@ room_realloc(void *ctx, void *ptr, size_t old_size, size_t size)
         return NULL;
     if (ptr == doc->values)
         memcpy(spill, ptr, old_size);
+    doc->bytes += doc->spill ? size - old_size : size;
     doc->spill = spill;
     return spill;
 }
@@ -250,6 +253,7 @@ doc_new(const mcp_allocator *mem, const char *text, size_t len, char **ret_copy)
     doc->root = NULL;
     doc->spill = NULL;
     doc->room = room;
+    doc->bytes = sizeof(*doc) + room + len + YYJSON_PADDING_SIZE;
     copy = (char *)doc->values + room;
     if (len > 0)
         memcpy(copy, text, len);
@@ -345,6 +349,12 @@ mcp_doc_free(mcp_doc *doc)
     /* release what this owner read and wrote before, acquire what the others did */
     if (doc && atomic_fetch_sub_explicit(&doc->refs, 1, memory_order_acq_rel) == 1)
         doc_destroy(doc);
+}
+
+size_t
+mcpi_doc_bytes(const mcp_doc *doc)
+{
+    return doc ? doc->bytes : 0;
 }
 
 const mcp_json *

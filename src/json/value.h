@@ -25,6 +25,9 @@ struct mcpi_json_limits {
 int mcpi_doc_parse(const mcp_allocator *mem, const char *text, size_t len,
                    const struct mcpi_json_limits *limits, mcp_doc **ret_doc);
 
+/* Memory that a document holds, in bytes; 0 for NULL. */
+size_t mcpi_doc_bytes(const mcp_doc *doc);
+
 /* Does this object name a key twice? Keys of nested objects are not looked at. False
  * for anything but an object. Cheap whatever a peer sends: up to 64 keys are compared
  * here, for larger objects the parser already found out, in linear time. */

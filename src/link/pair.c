@@ -200,8 +200,8 @@ end_read(struct mcpi_pair_end *end, const struct view *view, int64_t now)
     bool was_full;
     char *into;
 
-    if (view->readable == 0)
-        return 0;
+    if (end->closing || view->readable == 0)
+        return 0; /* who closes reads no more (F30) */
     into = mcpi_pipe_space(&end->pipe, &room);
     if (!into)
         return MCP_E_NOMEM;
@@ -231,13 +231,15 @@ end_write(struct mcpi_pair_end *end, const struct view *view, int64_t now)
     const char *bytes;
     size_t len;
 
-    if (end->shut || (view->writable == 0 && !view->broken))
-        return 0;
-    bytes = mcpi_pipe_output(&end->pipe, &len, now);
-    if (len == 0)
+    if (end->shut || mcpi_pipe_is_idle(&end->pipe))
         return 0;
     if (view->broken)
         return MCP_E_CLOSED;
+    if (view->writable == 0)
+        return 0;
+    bytes = mcpi_pipe_output(&end->pipe, view->writable, &len, now);
+    if (len == 0)
+        return 0;
     len = end_put(end, bytes, len);
     mcpi_pipe_written(&end->pipe, len, now);
     return 1;
@@ -259,22 +261,36 @@ end_close(struct mcpi_pair_end *end, int status, int64_t now)
         end_shut(end, true);
     }
     mcpi_peer_lost(end->peer, status, now);
+    mcpi_pipe_abort(&end->pipe, now);
+}
+
+/* Both directions in every step: a peer that floods us must not keep our cancels from
+ * leaving. But what one said before it went is read first, all of it. */
+static int
+end_move(struct mcpi_pair_end *end, int64_t now)
+{
+    struct view view = end_look(end);
+    int read, wrote;
+
+    read = end_read(end, &view, now);
+    if (read == 0)
+        read = end_notice_eof(end, &view, now);
+    if (read < 0 || (read > 0 && view.broken))
+        return read;
+    wrote = end_write(end, &view, now);
+    return wrote < 0 ? wrote : read | wrote;
 }
 
 int
 mcpi_pair_step(struct mcpi_pair_end *end, int64_t now)
 {
-    struct view view;
     int r;
 
-    if (end->closed)
+    if (end->closed) {
+        mcpi_pipe_abort(&end->pipe, now); /* core may have closed it, at once */
         return MCP_E_CLOSED;
-    view = end_look(end);
-    r = end_read(end, &view, now);
-    if (r == 0)
-        r = end_notice_eof(end, &view, now);
-    if (r == 0)
-        r = end_write(end, &view, now);
+    }
+    r = end_move(end, now);
     if (r == 0)
         r = end_finish_closing(end);
     if (r < 0)

@@ -23,10 +23,17 @@ mcpi_pipe_init(struct mcpi_pipe *pipe, const struct mcpi_engine *engine,
 }
 
 void
-mcpi_pipe_done(struct mcpi_pipe *pipe, int64_t now)
+mcpi_pipe_abort(struct mcpi_pipe *pipe, int64_t now)
 {
     while (pipe->first < pipe->count)
         mcpi_out_done(pipe->sent[pipe->first++].out, MCP_E_CLOSED, now);
+    pipe->written = pipe->out.len;
+}
+
+void
+mcpi_pipe_done(struct mcpi_pipe *pipe, int64_t now)
+{
+    mcpi_pipe_abort(pipe, now);
     mcpi_line_done(&pipe->in);
     mcpi_buf_done(&pipe->out);
 }
@@ -55,7 +62,7 @@ pipe_dispatch(struct mcpi_pipe *pipe, const char *text, size_t len, int64_t now)
         mcpi_peer_garbled(pipe->peer, MCPI_RPC_INVALID_REQUEST,
                           "Invalid request: nested too deep", now);
     else
-        mcpi_peer_garbled(pipe->peer, MCPI_RPC_INTERNAL_ERROR, "Out of memory", now);
+        mcpi_peer_fail(pipe->peer, r, "no memory to read a message");
 }
 
 void
@@ -99,8 +106,8 @@ pipe_has_room(struct mcpi_pipe *pipe)
     return false;
 }
 
-/* One more message, with its newline. An answer that takes the last byte of memory
- * but one would lose its newline: room for that is made first, or the message fails. */
+/* One more message, with its newline. One that takes the last byte of memory, so that
+ * its newline does not fit, has failed: half of a line would spoil the next. */
 static bool
 pipe_take(struct mcpi_pipe *pipe, int64_t now)
 {
@@ -123,12 +130,12 @@ pipe_take(struct mcpi_pipe *pipe, int64_t now)
 }
 
 const char *
-mcpi_pipe_output(struct mcpi_pipe *pipe, size_t *ret_len, int64_t now)
+mcpi_pipe_output(struct mcpi_pipe *pipe, size_t room, size_t *ret_len, int64_t now)
 {
     if (pipe->written == pipe->out.len) {
         mcpi_buf_clear(&pipe->out);
         pipe->written = pipe->first = pipe->count = 0;
-        while (pipe_has_room(pipe) && pipe_take(pipe, now))
+        while (pipe->out.len < room && pipe_has_room(pipe) && pipe_take(pipe, now))
             continue;
     }
     *ret_len = pipe->out.len - pipe->written;

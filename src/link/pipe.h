@@ -36,7 +36,10 @@ struct mcpi_pipe {
 int mcpi_pipe_init(struct mcpi_pipe *pipe, const struct mcpi_engine *engine,
                    struct mcpi_peer *peer);
 
-/* Frees the buffers. Messages half written are reported as failed. */
+/* The stream is gone: what was taken and not wholly written has failed. */
+void mcpi_pipe_abort(struct mcpi_pipe *pipe, int64_t now);
+
+/* Aborts, and frees the buffers. */
 void mcpi_pipe_done(struct mcpi_pipe *pipe, int64_t now);
 
 /* Where the next bytes go, and that they are there: they are dispatched at once. */
@@ -46,9 +49,11 @@ void mcpi_pipe_filled(struct mcpi_pipe *pipe, size_t len, int64_t now);
 /* No more will come. Half a line that waits is reported as no message. */
 void mcpi_pipe_ended(struct mcpi_pipe *pipe, int64_t now);
 
-/* The bytes to write now: the rest of the batch, or a new one. *ret_len 0: nothing.
- * Only call it when at least one byte can be written. */
-const char *mcpi_pipe_output(struct mcpi_pipe *pipe, size_t *ret_len, int64_t now);
+/* The bytes to write now: the rest of the batch, or a new one, of no more messages than
+ * `room` bytes take: what would have to wait stays where it can be withdrawn (B7).
+ * *ret_len 0: nothing; it may be more than room. */
+const char *mcpi_pipe_output(struct mcpi_pipe *pipe, size_t room, size_t *ret_len,
+                             int64_t now);
 void mcpi_pipe_written(struct mcpi_pipe *pipe, size_t len, int64_t now);
 
 /* Nothing waits and nothing is half written. */

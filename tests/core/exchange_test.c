@@ -75,7 +75,7 @@ F6_F8_canceled_request_that_fails_is_logged_and_not_answered(void **state)
     job_fail(&w, world_job(&w, SERVER), -32603, "disk full");
     world_run(&w);
     assert_int_equal(w.sent_count[SERVER], 0);
-    assert_true(world_logged(&w, 'W', "disk full"));
+    assert_true(world_logged(&w, 'I', "disk full"));
     finish_all(&w, &out);
 }
 

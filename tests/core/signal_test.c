@@ -357,8 +357,7 @@ B14_cancel_after_the_answer_says_so_and_sends_nothing(void **state)
     for (int i = 0; i < FAKE_LINKS; i++) {
         fake_start_with(&f, &fake_links[i]);
         fake_issue(&f, NULL, &out);
-        fake_receive_on(&f, fake_leg(&f, &out),
-                        RESULT("1", "{}"));
+        fake_receive_on(&f, fake_leg(&f, &out), RESULT("1", "{}"));
         assert_int_equal(out.status, 0);
         assert_int_equal(mcpi_call_cancel(out.call, "late", f.w.now), MCP_E_STATE);
         fake_run(&f);

@@ -6,6 +6,7 @@
 
 #include "run/post.h"
 #include "support/link_suite.h"
+#include "support/messages.h"
 
 #define CANCELLED "notifications/cancelled"
 
@@ -433,6 +434,148 @@ a_closed_end_does_not_move(void **state)
     world_close(&w);
 }
 
+static void
+a_flood_of_input_does_not_keep_a_cancel_from_leaving(void **state)
+{
+    struct outcome out;
+    struct world w;
+
+    (void)state;
+    world_start(&w, MCPI_ERA_MODERN);
+    start(&w, NULL, &out);
+    world_forget(&w);
+    assert_int_equal(mcpi_call_cancel(out.call, NULL, w.now), 0);
+    world_inject(&w, SERVER, NOTE("notifications/x", "{}"));
+    assert_int_equal(mcpi_pair_step(w.end[CLIENT], w.now), 1);
+    assert_int_equal(w.notice_count, 1); /* it has read, and written */
+    assert_int_equal(world_count_sent(&w, CLIENT, CANCELLED), 1);
+    outcome_done(&out);
+    world_close(&w);
+}
+
+static void
+B7_what_has_not_begun_to_leave_is_withdrawn_though_more_room_was_wanted(void **state)
+{
+    struct world_options opt = {.client_era = MCPI_ERA_MODERN, .ring_bytes = 64};
+    struct outcome a, b;
+    struct world w;
+
+    (void)state;
+    world_start_with(&w, &opt);
+    world_plain_call(&w, &a);
+    world_plain_call(&w, &b);
+    assert_int_equal(mcpi_pair_step(w.end[CLIENT], w.now), 1); /* half of the first */
+    assert_int_equal(mcpi_call_cancel(b.call, NULL, w.now), 0);
+    world_run(&w);
+    assert_int_equal(w.sent_count[CLIENT], 1); /* no trace of the second */
+    assert_int_equal(w.job_count[SERVER], 1);
+    outcome_done(&a);
+    outcome_done(&b);
+    world_close(&w);
+}
+
+struct flush {
+    int told;
+    int status;
+};
+
+static void
+on_flushed(void *user, int status)
+{
+    struct flush *f = user;
+
+    f->told++;
+    f->status = status;
+}
+
+/* A call whose cancel has left by half, and somebody who waits for the rest. */
+static void
+flush_half(struct world *w, struct outcome *out, struct flush *f)
+{
+    struct world_options opt = {.client_era = MCPI_ERA_MODERN, .ring_bytes = 64};
+
+    memset(f, 0, sizeof(*f));
+    world_start_with(w, &opt);
+    start(w, NULL, out);
+    world_forget(w);
+    assert_int_equal(mcpi_call_cancel(out->call, NULL, w->now), 0);
+    assert_int_equal(mcpi_pair_step(w->end[CLIENT], w->now), 1);
+    assert_int_equal(world_count_sent(w, CLIENT, CANCELLED), 1);
+    assert_int_equal(
+        mcpi_call_flush(out->call, MCPI_FLUSH_DEFAULT, on_flushed, f, w->now), 0);
+    assert_int_equal(f->told, 0);
+}
+
+static void
+B10_B24_who_waits_for_a_half_written_cancel_hears_that_the_link_is_lost(void **state)
+{
+    struct outcome out;
+    struct flush f;
+    struct world w;
+
+    (void)state;
+    flush_half(&w, &out, &f);
+    world_cut(&w, SERVER);
+    while (mcpi_pair_step(w.end[CLIENT], w.now) > 0)
+        continue;
+    assert_int_equal(w.closed[CLIENT], 1); /* and is not stepped again */
+    assert_int_equal(f.told, 1);
+    assert_int_equal(f.status, MCP_E_CLOSED);
+    assert_false(world_logged(&w, 'W', "could not be written in time"));
+    outcome_done(&out);
+    world_close(&w);
+}
+
+static void
+B10_B24_or_that_it_was_given_up(void **state)
+{
+    struct outcome out;
+    struct flush f;
+    struct world w;
+
+    (void)state;
+    flush_half(&w, &out, &f);
+    mcpi_peer_fail(w.peer[CLIENT], MCP_E_LIMIT, "test");
+    w.now += SECOND;
+    mcpi_timers_expire(&w.timers, w.now); /* the peer is lost, the pipe wakes up */
+    assert_int_equal(w.closed[CLIENT], 1);
+    assert_int_equal(mcpi_pair_step(w.end[CLIENT], w.now), MCP_E_CLOSED);
+    assert_int_equal(f.told, 1);
+    assert_int_equal(f.status, MCP_E_CLOSED);
+    outcome_done(&out);
+    world_close(&w);
+}
+
+static void
+what_came_before_the_other_end_went_is_read_though_nothing_can_be_written(void **state)
+{
+    enum { CALLS = 4 };
+    struct outcome out[CALLS + 1];
+    char result[12000];
+    struct world w;
+
+    (void)state;
+    world_start(&w, MCPI_ERA_MODERN);
+    memset(result, 'x', sizeof(result));
+    memcpy(result, "{\"a\":\"", 6);
+    memcpy(result + sizeof(result) - 3, "\"}", 3);
+    for (int i = 0; i < CALLS; i++)
+        start(&w, NULL, &out[i]);
+    for (int i = 0; i < CALLS; i++)
+        job_finish(&w, &w.jobs[SERVER][i], result);
+    while (mcpi_pair_step(w.end[SERVER], w.now) > 0)
+        continue;
+    world_plain_call(&w, &out[CALLS]);
+    world_cut(&w, SERVER);
+    world_run(&w);
+    for (int i = 0; i < CALLS; i++)
+        expect(&out[i], 0);
+    expect(&out[CALLS], MCP_E_CLOSED);
+    for (int i = 0; i <= CALLS; i++)
+        outcome_done(&out[i]);
+    world_close(&w);
+}
+
 /* ---- two threads ---------------------------------------------------------------------------- */
 
 /* One side: an engine on a thread of its own, woken through a condition variable. */
@@ -822,6 +965,11 @@ main(void)
         OWN(one_byte_rings_carry_everything),
         OWN(inject_says_how_much_found_room),
         OWN(a_closed_end_does_not_move),
+        OWN(a_flood_of_input_does_not_keep_a_cancel_from_leaving),
+        OWN(B7_what_has_not_begun_to_leave_is_withdrawn_though_more_room_was_wanted),
+        OWN(B10_B24_who_waits_for_a_half_written_cancel_hears_that_the_link_is_lost),
+        OWN(B10_B24_or_that_it_was_given_up),
+        OWN(what_came_before_the_other_end_went_is_read_though_nothing_can_be_written),
         OWN(B33_thousands_of_calls_and_cancels_from_a_third_thread),
         OWN(B33_the_same_through_rings_that_split_every_message),
         OWN(G5_one_end_is_freed_while_the_other_works),

@@ -102,8 +102,8 @@ drain(struct lone *l)
     const char *bytes;
     size_t len, lines = 0;
 
-    for (bytes = mcpi_pipe_output(&l->pipe, &len, 0); len > 0;
-         bytes = mcpi_pipe_output(&l->pipe, &len, 0)) {
+    for (bytes = mcpi_pipe_output(&l->pipe, SIZE_MAX, &len, 0); len > 0;
+         bytes = mcpi_pipe_output(&l->pipe, SIZE_MAX, &len, 0)) {
         for (size_t i = 0; i < len; i++)
             lines += bytes[i] == '\n';
         mcpi_pipe_written(&l->pipe, len, 0);
@@ -191,7 +191,7 @@ C11_bad_lines_between_good_ones_cost_nothing_else(void **state)
 }
 
 static void
-memory_that_fails_for_one_message_fails_that_one_only(void **state)
+a_message_that_no_memory_can_hold_closes_the_link(void **state)
 {
     static const char line[] = REQUEST("1", "ping", "{}") "\n";
     struct lone l;
@@ -203,8 +203,9 @@ memory_that_fails_for_one_message_fails_that_one_only(void **state)
     l.mem.fail_at = l.mem.total + 1; /* the document of the next one */
     feed(&l, line, sizeof(line) - 1);
     assert_int_equal(l.mem.failed, 1);
-    feed(&l, line, sizeof(line) - 1);
-    assert_int_equal(drain(&l), 2); /* "Out of memory", and the answer */
+    assert_int_equal(l.peer->state, MCPI_PEER_READY);
+    mcpi_timers_expire(&l.timers, 0); /* its sender must not wait for ever */
+    assert_int_equal(l.peer->state, MCPI_PEER_CLOSED);
     lone_close(&l);
 }
 
@@ -221,7 +222,7 @@ B7_what_stands_behind_the_batch_can_still_be_withdrawn(void **state)
     lone_open(&l, MCPI_CLIENT, 0);
     for (int i = 0; i < MCPI_PIPE_BATCH + 2; i++)
         calls[i] = call(&l, "{}");
-    (void)mcpi_pipe_output(&l.pipe, &len, 0); /* the first 64 are issued */
+    (void)mcpi_pipe_output(&l.pipe, SIZE_MAX, &len, 0); /* the first 64 are issued */
     assert_int_equal(l.pipe.count, MCPI_PIPE_BATCH);
     assert_int_equal(mcpi_call_cancel(calls[MCPI_PIPE_BATCH], NULL, 0), 0);
     mcpi_pipe_written(&l.pipe, len, 0);
@@ -247,7 +248,7 @@ large_message_closes_its_batch(void **state)
     lone_open(&l, MCPI_CLIENT, 0);
     big = call(&l, params);
     next = call(&l, "{}");
-    (void)mcpi_pipe_output(&l.pipe, &len, 0);
+    (void)mcpi_pipe_output(&l.pipe, SIZE_MAX, &len, 0);
     assert_int_equal(l.pipe.count, 1);
     assert_true(len > MCPI_PIPE_BATCH_BYTES);
     mcpi_pipe_written(&l.pipe, len, 0);
@@ -270,12 +271,12 @@ B8_frame_follows_the_last_byte_of_a_half_written_request(void **state)
     (void)state;
     lone_open(&l, MCPI_CLIENT, 0);
     c = call(&l, "{\"name\":\"t\"}");
-    bytes = mcpi_pipe_output(&l.pipe, &len, 0);
+    bytes = mcpi_pipe_output(&l.pipe, SIZE_MAX, &len, 0);
     strncat(all, bytes, 10);
     mcpi_pipe_written(&l.pipe, 10, 0);
     assert_int_equal(mcpi_call_cancel(c, NULL, 0), 0);
     while (len > 0) {
-        bytes = mcpi_pipe_output(&l.pipe, &len, 0);
+        bytes = mcpi_pipe_output(&l.pipe, SIZE_MAX, &len, 0);
         len = len < 7 ? len : 7;
         strncat(all, bytes, len);
         mcpi_pipe_written(&l.pipe, len, 0);
@@ -299,7 +300,7 @@ B24_pipe_that_ends_in_the_middle_reports_its_messages_as_failed(void **state)
     (void)state;
     lone_open(&l, MCPI_CLIENT, 0);
     c = call(&l, "{}");
-    (void)mcpi_pipe_output(&l.pipe, &len, 0);
+    (void)mcpi_pipe_output(&l.pipe, SIZE_MAX, &len, 0);
     mcpi_pipe_written(&l.pipe, len - 1, 0);
     mcpi_pipe_done(&l.pipe, 0);
     assert_int_equal(l.done, 1);
@@ -349,7 +350,7 @@ init_fails_cleanly_without_memory(void **state)
 TEST_MAIN(TEST(message_is_dispatched_when_its_newline_has_come),
           TEST(several_messages_in_one_read_are_all_dispatched),
           TEST(C11_bad_lines_between_good_ones_cost_nothing_else),
-          TEST(memory_that_fails_for_one_message_fails_that_one_only),
+          TEST(a_message_that_no_memory_can_hold_closes_the_link),
           TEST(B7_what_stands_behind_the_batch_can_still_be_withdrawn),
           TEST(large_message_closes_its_batch),
           TEST(B8_frame_follows_the_last_byte_of_a_half_written_request),

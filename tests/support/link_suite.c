@@ -402,7 +402,7 @@ silence_after_a_cancel(struct world *w)
     job_fail(w, &w->jobs[SERVER][1], -32603, "broke while stopping");
     world_run(w);
     assert_int_equal(w->sent_count[SERVER], 0);
-    assert_true(world_logged(w, 'W', "broke while stopping"));
+    assert_true(world_logged(w, 'I', "broke while stopping"));
     outcome_done(&a);
     outcome_done(&b);
 }

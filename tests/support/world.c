@@ -333,6 +333,8 @@ world_run(struct world *w)
 {
     int moved;
 
+    mcpi_engine_at(w->engine[CLIENT], w->now);
+    mcpi_engine_at(w->engine[SERVER], w->now);
     do {
         moved = 0;
         for (int side = 0; side < 2; side++)
