@@ -2,20 +2,24 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 600
-build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1)
+# warnings are errors for us, not for who builds with a compiler we have not seen
+werror = $(if $(CI),-DMCP_WERROR=ON)
+build = cmake --preset $(1) $(werror) >/dev/null && cmake --build --preset $(1)
 
 .PHONY: all demo test bench fuzz install clean ci format tidy coverage
 
 all:
 	@scripts/setup build && $(call build,release)
 
-demo: all
-	@build/bin/demo
+demo:
+	@scripts/setup build && cmake --preset release $(werror) >/dev/null && cmake --build build --target demo && build/bin/demo
 
 test:
-	@scripts/setup test && $(call build,release) && scripts/run-tests build
+	@scripts/setup test && $(call build,release) --target all tests && scripts/run-tests build
 
-bench: all
+bench: all # beside Ajv, if npm can bring it
+	@test -d build/peers/node_modules/ajv || \
+		npm install --silent --prefix build/peers ajv >/dev/null 2>&1 || true
 	@build/bin/bench
 
 fuzz:
