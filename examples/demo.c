@@ -19,7 +19,7 @@
 #include "link/pair.h"
 
 enum { CLIENT, SERVER };
-enum { FIFTY = 50, TIMEOUT_MS = 2000, WORDS = 8 };
+enum { FIFTY = 50, TIMEOUT_US = 2000000, WORDS = 8 };
 enum moment { BEFORE, BUSY, AFTER, CLOSED, MOMENTS };
 enum { HANDLERS, CALLS, TIMERS, BYTES, BLOCKS, KINDS }; /* what may be alive then */
 
@@ -187,7 +187,7 @@ start(struct demo *d, const char *params)
     struct mcpi_call_options opt = {.method = "tools/call",
                                     .params = params,
                                     .params_len = strlen(params),
-                                    .timeout_us = TIMEOUT_MS * 1000,
+                                    .timeout_us = TIMEOUT_US,
                                     .ops = &call_ops,
                                     .user = d};
     struct mcpi_call *call;
@@ -267,7 +267,7 @@ play_timeout(struct demo *d)
 {
     mcpi_call_release(start(d, "{\"name\":\"slow\"}"));
     run(d);
-    d->now += TIMEOUT_MS * 1000; /* two seconds in no time */
+    d->now += TIMEOUT_US; /* two seconds in no time */
     mcpi_timers_expire(&d->timers, d->now);
     run(d);
 }

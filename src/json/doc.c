@@ -206,7 +206,7 @@ static bool
 values_need_check(size_t count, const struct rules *rules)
 {
     return rules->unique_keys || count > rules->max_depth ||
-           count > 2 * MCPI_YY_PAIRWISE;
+           count / 2 > MCPI_YY_PAIRWISE;
 }
 
 static int
