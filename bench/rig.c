@@ -23,7 +23,7 @@ must(bool ok, const char *what)
     exit(1);
 }
 
-/* ---- counting memory ---------------------------------------------------------------- */
+/* ---- counting memory ------------------------------------------------------- */
 
 static void *
 tally_alloc(void *user, size_t size)
@@ -53,7 +53,7 @@ tally_free(void *user, void *ptr)
     free(ptr);
 }
 
-/* ---- the server: requests wait until the rig answers them ------------------------------ */
+/* ---- the server: requests wait until the rig answers them ------------------ */
 
 static void
 tool_begin(struct mcpi_exchange *x)
@@ -99,7 +99,7 @@ rig_route(void *user, struct mcpi_exchange *x, struct mcpi_refusal *why)
 
 static const struct mcpi_router router = {.route = rig_route};
 
-/* ---- the client -------------------------------------------------------------------------- */
+/* ---- the client ------------------------------------------------------------ */
 
 static void
 call_done(void *user, struct mcpi_call *call, int status, const struct mcpi_rpc *answer)
@@ -132,7 +132,7 @@ rig_start(struct rig *rig)
     return call;
 }
 
-/* ---- both --------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------ */
 
 static void
 rig_run(struct rig *rig)
@@ -200,7 +200,7 @@ rig_cancel(struct rig *rig)
     must(rig->stopped == stopped + 1, "a handler was not told");
 }
 
-/* ---- making and freeing ----------------------------------------------------------------------- */
+/* ---- making and freeing ---------------------------------------------------- */
 
 static void
 keep(char *into, size_t room, const char *text, size_t len)

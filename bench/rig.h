@@ -1,8 +1,8 @@
 /*
  * rig.h - what is measured: a client and a server on one thread, over the memory link
  *
- * A rig keeps a number of requests in flight: whenever one is done, the next is started.
- * Only rig_exchange and rig_cancel move it, each by exactly one request.
+ * A rig keeps a number of requests in flight: whenever one is done, the next is
+ * started. Only rig_exchange and rig_cancel move it, each by exactly one request.
  */
 #ifndef BENCH_RIG_H
 #define BENCH_RIG_H

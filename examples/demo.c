@@ -1,11 +1,11 @@
 /*
  * demo.c - a client and a server in one process, and nothing left behind
  *
- * Four scenes in each era of the protocol: a call, a call with progress, a call that times
- * out, fifty calls that are canceled. What crosses the wire is shown on the way, and at the
- * end what is still alive. The library does no I/O here and asks nobody for the time:
- * client and server are joined by two byte rings, and the clock is a number we add to.
- * There is no public client or server yet, so this drives the engine inside.
+ * Four scenes in each era of the protocol: a call, a call with progress, a call that
+ * times out, fifty calls that are canceled. What crosses the wire is shown on the way,
+ * and at the end what is still alive. The library does no I/O here and asks nobody for
+ * the time: client and server are joined by two byte rings, and the clock is a number
+ * we add to. There is no public client or server yet, so this drives the engine inside.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ must(int status, const char *what)
     exit(1);
 }
 
-/* ---- memory that is counted: each block has its size in front ---------------------------- */
+/* ---- memory that is counted: each block has its size in front -------------- */
 
 static void *
 counted_realloc(void *user, void *ptr, size_t size)
@@ -102,7 +102,7 @@ look(struct demo *d, enum moment when)
     d->alive[when][BLOCKS] = d->blocks;
 }
 
-/* ---- the server: tools "quick", "steps", and "slow", which stops only when told ---------- */
+/* ---- the server: tools "quick", "steps", and "slow", which stops only when told  */
 
 static void
 tool_finish(struct mcpi_exchange *x)
@@ -155,7 +155,7 @@ route(void *user, struct mcpi_exchange *x, struct mcpi_refusal *why)
 
 static const struct mcpi_router router = {.route = route};
 
-/* ---- the client -------------------------------------------------------------------------- */
+/* ---- the client ------------------------------------------------------------ */
 
 static void
 on_done(void *user, struct mcpi_call *call, int status, const struct mcpi_rpc *answer)
@@ -196,7 +196,7 @@ start(struct demo *d, const char *params)
     return call;
 }
 
-/* ---- the wire ---------------------------------------------------------------------------- */
+/* ---- the wire -------------------------------------------------------------- */
 
 /* Every message as it leaves. We keep who spoke and what it is. */
 static void
@@ -246,7 +246,7 @@ tell(const struct demo *d, const char *name, const char *outcome)
     printf("%*s\n", outcome[0] ? 55 - width + (int)strlen(outcome) : 0, outcome);
 }
 
-/* ---- the scenes -------------------------------------------------------------------------- */
+/* ---- the scenes ------------------------------------------------------------ */
 
 static void
 play_call(struct demo *d)
@@ -314,7 +314,7 @@ play_all(struct demo *d, int aloud)
     }
 }
 
-/* ---- the demo ---------------------------------------------------------------------------- */
+/* ---- the demo -------------------------------------------------------------- */
 
 static void
 open_both(struct demo *d, enum mcpi_era era)

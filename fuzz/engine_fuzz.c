@@ -1,8 +1,8 @@
 /*
  * engine_fuzz.c - two engines and the memory link, driven by a script
  *
- * The first byte chooses the eras, the second the size of the rings; what follows is read
- * as commands, a letter and mostly one byte of argument:
+ * The first byte chooses the eras, the second the size of the rings; what follows is
+ * read as commands, a letter and mostly one byte of argument:
  *
  *   >...\n  raw bytes to the server      <...\n  raw bytes to the client
  *   c a     the client calls             n a     the handler of job a asks the client
@@ -64,7 +64,7 @@ struct fuzz {
     const uint8_t *at, *stop;
 };
 
-/* ---- memory that is counted ------------------------------------------------------------ */
+/* ---- memory that is counted ------------------------------------------------ */
 
 static void *
 count_alloc(void *user, size_t size)
@@ -92,7 +92,7 @@ count_free(void *user, void *ptr)
     free(ptr);
 }
 
-/* ---- what the engines say -------------------------------------------------------------- */
+/* ---- what the engines say -------------------------------------------------- */
 
 /* Every message is one line and a message of the protocol. */
 static void
@@ -195,7 +195,7 @@ on_progress(void *user, struct mcpi_call *handle, const struct mcpi_progress *p)
 
 static const struct mcpi_call_ops call_ops = {on_done, on_progress};
 
-/* ---- the invariant ------------------------------------------------------------------------ */
+/* ---- the invariant --------------------------------------------------------- */
 
 static void
 check_side(const struct fuzz *f, int side)
@@ -229,7 +229,7 @@ check(const struct fuzz *f)
     check_side(f, SERVER);
 }
 
-/* ---- commands ------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------- */
 
 static unsigned
 argument(struct fuzz *f)
@@ -428,7 +428,7 @@ command(struct fuzz *f)
     check(f);
 }
 
-/* ---- a world --------------------------------------------------------------------------------- */
+/* ---- a world --------------------------------------------------------------- */
 
 static void
 engine_open(struct fuzz *f, int side, enum mcpi_era era)

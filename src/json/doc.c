@@ -45,7 +45,7 @@ struct rules {
     bool unique_keys;
 };
 
-/* ---- memory for yyjson ------------------------------------------------------ */
+/* ---- memory for yyjson ----------------------------------------------------- */
 
 static void *
 room_malloc(void *ctx, size_t size)
@@ -85,7 +85,7 @@ room_free(void *ctx, void *ptr)
     (void)ptr;
 }
 
-/* ---- keys named twice ------------------------------------------------------- */
+/* ---- keys named twice ------------------------------------------------------ */
 
 struct key_hash {
     uint64_t hash;
@@ -198,7 +198,7 @@ object_check(const mcp_doc *doc, yyjson_val *object, const struct rules *rules,
     return 0;
 }
 
-/* ---- parsing ---------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------- */
 
 /* Could these values break a rule? The depth is never above their number, and a member
  * is two of them. */

@@ -172,7 +172,7 @@ mcp_json_to_uint64(const mcp_json *value, uint64_t *ret_number)
     return 0;
 }
 
-/* ---- equality --------------------------------------------------------------- */
+/* ---- equality -------------------------------------------------------------- */
 
 /* Exactly: a double is an integer's equal only if it is that integer. */
 static bool
@@ -413,7 +413,7 @@ mcp_json_equal(const mcp_json *a, const mcp_json *b)
     return values_equal(mcpi_yy(a), mcpi_yy(b));
 }
 
-/* ---- walking ---------------------------------------------------------------- */
+/* ---- walking --------------------------------------------------------------- */
 
 mcp_json_iterator
 mcp_json_each(const mcp_json *value)

@@ -28,7 +28,7 @@ write_char(struct mcpi_buf *buf, char c)
         mcpi_buf_char(buf, c);
 }
 
-/* ---- strings ---------------------------------------------------------------- */
+/* ---- strings --------------------------------------------------------------- */
 
 static const bool needs_escape[256] = {
     [0x00] = true, [0x01] = true, [0x02] = true, [0x03] = true, [0x04] = true,
@@ -145,7 +145,7 @@ write_plain(struct mcpi_buf *buf, const char *text, size_t len)
     mcpi_buf_commit(buf, len + 2);
 }
 
-/* ---- numbers ---------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------- */
 
 struct scratch {
     char bytes[REAL_MAX];
@@ -190,7 +190,7 @@ write_real(struct mcpi_buf *buf, double number)
         buf->status = MCP_E_NOMEM; /* a yyjson that wants more than REAL_MAX */
 }
 
-/* ---- values ----------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------- */
 
 struct writer {
     struct mcpi_buf *buf;

@@ -32,7 +32,7 @@ expect(const struct outcome *out, int status)
     assert_int_equal(out->status, status);
 }
 
-/* ---- group G --------------------------------------------------------------------------- */
+/* ---- group G --------------------------------------------------------------- */
 
 static void
 G1_a_cancel_sets_the_token_with_its_reason(void **state)
@@ -384,7 +384,7 @@ G10_the_suite_holds_whatever_the_eras_of_both_sides(void **state)
                      legacy);
 }
 
-/* ---- its own mechanics -------------------------------------------------------------------- */
+/* ---- its own mechanics ----------------------------------------------------- */
 
 static void
 one_byte_rings_carry_everything(void **state)
@@ -576,7 +576,7 @@ what_came_before_the_other_end_went_is_read_though_nothing_can_be_written(void *
     world_close(&w);
 }
 
-/* ---- two threads ---------------------------------------------------------------------------- */
+/* ---- two threads ----------------------------------------------------------- */
 
 /* One side: an engine on a thread of its own, woken through a condition variable. */
 struct half {
@@ -719,8 +719,8 @@ half_close(struct half *h)
     pthread_mutex_destroy(&h->lock);
 }
 
-/* A shared ring is allocated from the first side and may be freed on the other's thread;
- * so memory is looked at when both are gone. */
+/* A shared ring is allocated from the first side and may be freed on the other's
+ * thread; so memory is looked at when both are gone. */
 static void
 halves_open(struct half halves[2], enum mcpi_era era, size_t ring)
 {
