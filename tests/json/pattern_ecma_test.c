@@ -1,0 +1,183 @@
+/* json/pattern_ecma_test.c - proves json/pattern_ecma.c: the words of ECMA-262 */
+#include "json/pattern_ecma.h"
+
+#include <string.h>
+
+#include "support/test.h"
+#include "json/pattern.h"
+
+static int
+find(const char *pattern, const char *text)
+{
+    struct mcpi_pattern *p = NULL;
+    mcp_error err;
+    int r;
+
+    if (mcpi_pattern_new(NULL, pattern, strlen(pattern), &p, &err) < 0)
+        fail_msg("%s: %s", pattern, err.message);
+    r = mcpi_pattern_find(p, text, strlen(text));
+    mcpi_pattern_free(p);
+    return r;
+}
+
+static bool
+linear(const char *pattern)
+{
+    struct mcpi_buf buf;
+    bool is = false;
+
+    mcpi_buf_init(&buf, NULL, 10000);
+    assert_int_equal(mcpi_pattern_translate(&buf, pattern, strlen(pattern), &is, NULL),
+                     0);
+    mcpi_buf_done(&buf);
+    return is;
+}
+
+static void
+dot_is_all_but_line_ends(void **state)
+{
+    (void)state;
+    assert_int_equal(find("^.$", "a"), 1);
+    assert_int_equal(find("^.$", "\n"), 0);
+    assert_int_equal(find("^.$", "\r"), 0);
+    assert_int_equal(find("^.$", "\xE2\x80\xA8"), 0);
+    assert_int_equal(find("^.$", "\x0B"), 1);
+    assert_int_equal(find("^[.]$", "a"), 0);
+    assert_int_equal(find("^\\.$", "a"), 0);
+}
+
+static void
+space_is_that_of_unicode(void **state)
+{
+    static const char *const spaces[] = {
+        " ",        "\t",           "\n",           "\x0B",
+        "\xC2\xA0", "\xEF\xBB\xBF", "\xE2\x80\xA9", "\xE2\x80\x83"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
+        assert_int_equal(find("^\\s$", spaces[i]), 1);
+        assert_int_equal(find("^[\\s]$", spaces[i]), 1);
+        assert_int_equal(find("^\\S$", spaces[i]), 0);
+        assert_int_equal(find("^[\\S]$", spaces[i]), 0);
+        assert_int_equal(find("^[^\\S]$", spaces[i]), 1);
+    }
+    assert_int_equal(find("^\\s$", "\xE2\x80\x8B"), 0);
+    assert_int_equal(find("^\\S$", "a"), 1);
+    assert_int_equal(find("^\\v$", "\x0B"), 1);
+    assert_int_equal(find("^\\v$", "\n"), 0);
+}
+
+static void
+properties_have_long_names(void **state)
+{
+    (void)state;
+    assert_int_equal(find("^\\p{Letter}$", "\xC3\xA4"), 1);
+    assert_int_equal(find("^\\P{Letter}$", "\xC3\xA4"), 0);
+    assert_int_equal(find("^[\\p{Lowercase_Letter}0]+$", "\xC3\xA4"), 1);
+    assert_int_equal(find("^\\p{General_Category=Decimal_Number}$", "\xE0\xA7\xAA"), 1);
+    assert_int_equal(find("^\\p{gc=Nd}$", "7"), 1);
+    assert_int_equal(find("^\\p{digit}+$", "42"), 1);
+    assert_int_equal(find("^\\p{Script=Greek}$", "\xCE\xB1"), 1);
+    assert_int_equal(find("^\\p{L}$", "1"), 0);
+}
+
+static void
+brackets_in_classes_are_plain(void **state)
+{
+    (void)state;
+    assert_int_equal(find("^[[:alpha:]]$", "a]"), 1);
+    assert_int_equal(find("^[[]$", "["), 1);
+    assert_int_equal(find("^[^]$", "x"), 1);
+    assert_int_equal(find("^[a-z\\]]+$", "a]"), 1);
+}
+
+static void
+what_only_pcre_has_is_refused(void **state)
+{
+    static const char *const bad[] = {
+        "(*UTF)a",   "(*LIMIT_MATCH=1)a",
+        "a(*SKIP)b", "(?R)",
+        "(?1)",      "(?i)a",
+        "(?>a)",     "(?#a)",
+        "(?P<a>b)",  "(?|a|b)",
+        "(?(1)a)",   "\\Ka",
+        "\\Aa",      "a\\Z",
+        "a\\z",      "\\Q.\\E",
+        "\\R",       "\\X",
+        "\\h",       "\\N",
+        "\\G",       "\\g1",
+        "(?C1)a",    "\\",
+        "\\o{101}",  "(?",
+        "a++",       "a*+",
+        "a?+",       "a{2}+",
+        "[a]{1,}+",  "(a){1,2}+",
+    };
+    struct mcpi_pattern *p = NULL;
+    mcp_error err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        if (mcpi_pattern_new(NULL, bad[i], strlen(bad[i]), &p, &err) != MCP_E_INVAL)
+            fail_msg("%s", bad[i]);
+        assert_non_null(strstr(err.message, "not a pattern"));
+    }
+}
+
+static void
+what_both_have_is_kept(void **state)
+{
+    (void)state;
+    assert_int_equal(find("^(?<y>a)\\k<y>$", "aa"), 1);
+    assert_int_equal(find("^(?=a)(?!b)(?:a)(?<=a)(?<!b)$", "a"), 1);
+    assert_int_equal(find("^\\cA\\x41\\/\\-\\t$", "\001A/-\t"), 1);
+    assert_int_equal(find("^a{2}b{1,}c{0,2}?d*?$", "aab"), 1);
+    assert_int_equal(find("^\\++[+*?]+\\?+a{+x}+$", "++*?a{x}}"), 1);
+    assert_int_equal(find("\\bfoo\\B", "a foobar"), 1);
+    assert_int_equal(find("^a{,3}$", "a{,3}"), 1);
+    assert_int_equal(find("^\\u{65}+[\\u{66}]$", "eef"), 1);
+    assert_int_equal(find("", "x"), 1);
+}
+
+static void
+linear_patterns_are_known(void **state)
+{
+    (void)state;
+    assert_true(linear("^[a-z]+$"));
+    assert_true(linear("^[A-Za-z0-9+/]*={0,2}$"));
+    assert_true(linear("^\\(a{64}$"));
+    assert_true(linear("\\S"));
+    assert_true(linear("a{0,9}b"));
+    assert_false(linear("a*"));
+    assert_false(linear("^a*b*$"));
+    assert_false(linear("^(a)$"));
+    assert_false(linear("^a|b"));
+    assert_false(linear("^a{0,1000}a{0,1000}$"));
+    assert_false(linear("^a{2,}b+$"));
+}
+
+static void
+searches_within_a_budget_pay_for_their_effort(void **state)
+{
+    const char *hard = "^(a|aa)+$";
+    char text[64];
+    struct mcpi_pattern *p = NULL;
+    uint64_t budget = 1000000;
+
+    (void)state;
+    memset(text, 'a', sizeof text);
+    assert_int_equal(mcpi_pattern_new(NULL, hard, strlen(hard), &p, NULL), 0);
+    assert_int_equal(mcpi_pattern_find_within(p, text, 5, &budget), 1);
+    assert_in_range(budget, 1000000 - 20, 1000000 - 1);
+    text[40] = 'b';
+    assert_int_equal(mcpi_pattern_find_within(p, text, 41, &budget), MCP_E_LIMIT);
+    assert_in_range(budget, 1000000 - 11000, 1000000 - 10000);
+    budget = 5;
+    assert_int_equal(mcpi_pattern_find_within(p, text, 5, &budget), MCP_E_LIMIT);
+    mcpi_pattern_free(p);
+}
+
+TEST_MAIN(TEST(dot_is_all_but_line_ends), TEST(space_is_that_of_unicode),
+          TEST(properties_have_long_names), TEST(brackets_in_classes_are_plain),
+          TEST(what_only_pcre_has_is_refused), TEST(what_both_have_is_kept),
+          TEST(linear_patterns_are_known),
+          TEST(searches_within_a_budget_pay_for_their_effort))
