@@ -1,0 +1,145 @@
+/* json/schema_dialect_test.c - proves json/schema_dialect.c: $schema and vocabularies */
+#include "json/schema_fixture.h"
+
+#define DRAFT7 "'$schema':'http://json-schema.org/draft-07/schema#'"
+#define MODERN "'$schema':'https://json-schema.org/draft/2020-12/schema'"
+#define VOCABULARY "'https://json-schema.org/draft/2020-12/vocab/"
+
+static mcp_schema_set *
+set_of(const char *uri, const char *text)
+{
+    mcp_schema_set *set = mcp_schema_set_new(NULL);
+    mcp_doc *doc = doc_of(text);
+
+    assert_int_equal(mcp_schema_set_add(set, uri, doc, NULL), 0);
+    mcp_doc_free(doc);
+    return set;
+}
+
+static void
+dialects_are_known_by_their_uri(void **state)
+{
+    (void)state;
+    verdicts("{" MODERN ",'prefixItems':[{'type':'string'}]}", "[['a'],[1]]", "YN");
+    verdicts(
+        "{'$schema':'https://json-schema.org/draft/2020-12/schema#','type':'null'}",
+        "[null,1]", "YN");
+    verdicts("{" DRAFT7 ",'prefixItems':[{'type':'string'}]}", "[['a'],[1]]", "YY");
+    verdicts("{'$schema':'http://json-schema.org/draft-07/schema','type':'null'}",
+             "[null,1]", "YN");
+}
+
+static void
+unknown_dialect_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(refused("{'$schema':'http://json-schema.org/draft-04/schema#'}",
+                             "#/$schema is a dialect that is neither known"),
+                     MCP_E_INVAL);
+    assert_int_equal(refused("{'$schema':5}", "#/$schema must be a string"),
+                     MCP_E_INVAL);
+}
+
+static void
+draft7_has_its_own_meaning(void **state)
+{
+    (void)state;
+    verdicts("{" DRAFT7 ",'items':[{'type':'string'}],'additionalItems':false}",
+             "[['a'],[1],['a',1],[]]", "YNNY");
+    verdicts("{" DRAFT7 ",'items':{'type':'string'},'additionalItems':false}",
+             "[['a','b'],[1]]", "YN");
+    verdicts("{" DRAFT7 ",'items':[],'additionalItems':{'type':'null'}}",
+             "[[null],[1]]", "YN");
+    verdicts("{" DRAFT7 ",'dependencies':{'a':['b'],'c':{'required':['d']}}}",
+             "[{'a':1},{'a':1,'b':1},{'c':1},{'c':1,'d':1},{}]", "NYNYY");
+    verdicts("{" DRAFT7 ",'dependentRequired':{'a':['b']}}", "[{'a':1}]", "Y");
+    verdicts("{" DRAFT7 ",'unevaluatedProperties':false}", "[{'a':1}]", "Y");
+    verdicts("{" DRAFT7 ",'contains':{'type':'null'},'minContains':0}", "[[],[null]]",
+             "NY");
+}
+
+static void
+draft7_ignores_what_stands_beside_a_reference(void **state)
+{
+    (void)state;
+    verdicts("{" DRAFT7 ",'properties':{'a':{'$ref':'#/definitions/n','maximum':1}},"
+             "'definitions':{'n':{'type':'number'}}}",
+             "[{'a':5},{'a':''}]", "YN");
+    verdicts("{" DRAFT7 ",'$id':'http://a/','properties':{'a':{'$ref':'x.json',"
+             "'$id':'http://b/'}},'definitions':{'x':{'$id':'http://a/x.json',"
+             "'type':'null'}}}",
+             "[{'a':null},{'a':1}]", "YN");
+}
+
+static void
+vocabularies_of_a_registered_metaschema_count(void **state)
+{
+    mcp_schema_set *set = set_of("urn:meta",
+                                 "{'$vocabulary':{" VOCABULARY "core':true," VOCABULARY
+                                 "applicator':true,'urn:mine':false}}");
+    const mcp_schema_options opt = MCP_SCHEMA_OPTIONS(.set = set);
+
+    (void)state;
+    verdicts_with("{'$schema':'urn:meta','type':'null','properties':{'a':false},"
+                  "'required':['b']}",
+                  &opt, "[1,{'a':1},{'b':1}]", "YNY");
+    mcp_schema_set_free(set);
+}
+
+static void
+format_assertion_vocabulary_asserts(void **state)
+{
+    mcp_schema_set *set = set_of("urn:meta", "{'$vocabulary':{" VOCABULARY
+                                             "format-assertion':true}}");
+    const mcp_schema_options opt = MCP_SCHEMA_OPTIONS(.set = set);
+
+    (void)state;
+    verdicts_with("{'$schema':'urn:meta','format':'ipv4'}", &opt, "['1.2.3.4','x']",
+                  "YN");
+    mcp_schema_set_free(set);
+}
+
+static void
+unknown_required_vocabulary_is_refused(void **state)
+{
+    mcp_schema_set *set = set_of("urn:meta", "{'$vocabulary':{'urn:mine':true}}");
+    const mcp_schema_options opt = MCP_SCHEMA_OPTIONS(.set = set);
+    mcp_schema *schema = NULL;
+    mcp_error err;
+
+    (void)state;
+    assert_int_equal(compile_with("{'$schema':'urn:meta'}", &opt, &schema, &err),
+                     MCP_E_INVAL);
+    assert_non_null(strstr(err.message, "unknown vocabulary urn:mine"));
+    mcp_schema_set_free(set);
+}
+
+static void
+metaschema_without_vocabularies_has_those_of_its_own_dialect(void **state)
+{
+    mcp_schema_set *set = set_of("urn:meta", "{" DRAFT7 "}");
+    const mcp_schema_options opt = MCP_SCHEMA_OPTIONS(.set = set);
+
+    (void)state;
+    verdicts_with("{'$schema':'urn:meta','items':[{'type':'null'}]}", &opt,
+                  "[[null],[1]]", "YN");
+    mcp_schema_set_free(set);
+}
+
+static void
+embedded_resource_may_have_another_dialect(void **state)
+{
+    (void)state;
+    verdicts("{'$id':'http://a/','allOf':[{'$ref':'b'}],'$defs':{'b':{'$id':'b'," DRAFT7
+             ",'items':[{'type':'string'}]},'c':{'prefixItems':[true]}}}",
+             "[['a'],[1]]", "YN");
+}
+
+TEST_MAIN(TEST(dialects_are_known_by_their_uri), TEST(unknown_dialect_is_refused),
+          TEST(draft7_has_its_own_meaning),
+          TEST(draft7_ignores_what_stands_beside_a_reference),
+          TEST(vocabularies_of_a_registered_metaschema_count),
+          TEST(format_assertion_vocabulary_asserts),
+          TEST(unknown_required_vocabulary_is_refused),
+          TEST(metaschema_without_vocabularies_has_those_of_its_own_dialect),
+          TEST(embedded_resource_may_have_another_dialect))
