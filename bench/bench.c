@@ -1,12 +1,13 @@
 /*
  * bench.c - how fast a request goes through both ends, and what that costs
  *
- * One exchange: a call is started, sent, received, answered, received and done, by client
- * and server on one thread. It is compared with yyjson alone, parsing and serialising the
- * same two messages once each, which is the least that any implementation must do.
+ * One exchange: a call is started, sent, received, answered, received and done, by
+ * client and server on one thread. It is compared with yyjson alone, parsing and
+ * serialising the same two messages once each, which is the least that any
+ * implementation must do.
  *
- * Machines are shared and noisy: the variants take turns in short slices, the clock counts
- * this thread's processor time, and a number is the median of its slices.
+ * Machines are shared and noisy: the variants take turns in short slices, the clock
+ * counts this thread's processor time, and a number is the median of its slices.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <yyjson.h>
 
 #include "rig.h"
+#include "schema.h"
 
 enum { ROUNDS = 21, SLICE_US = 10000, BURST = 64 };
 
@@ -41,10 +43,11 @@ slice(const struct variant *v)
     double now = start;
     long steps = 0;
 
-    for (; now - start < SLICE_US * 1e3; now = cpu_ns()) {
+    while (now - start < SLICE_US * 1e3) {
         for (int i = 0; i < BURST; i++)
             v->step(v->rig);
         steps += BURST;
+        now = cpu_ns();
     }
     return (now - start) / (double)steps;
 }
@@ -75,7 +78,7 @@ median(const struct variant *v)
     return v->ns[ROUNDS / 2];
 }
 
-/* ---- what is done ---------------------------------------------------------------------- */
+/* ---- what is done ---------------------------------------------------------- */
 
 static void
 step_fifo(struct rig *rig)
@@ -122,7 +125,7 @@ count_allocations(struct rig *rig, void (*step)(struct rig *rig))
     return (double)(rig->tally.allocations - before) / 1000;
 }
 
-/* ---- tables ------------------------------------------------------------------------------ */
+/* ---- tables ---------------------------------------------------------------- */
 
 static const char *
 verdict(double ratio, double aim)
@@ -213,7 +216,7 @@ bench_in_flight(void)
         v[i] = (struct variant){.step = step_fifo, .rig = rigs[i]};
         v[COUNT + i] = (struct variant){.step = step_random, .rig = rigs[i]};
     }
-    measure(v, 2 * COUNT);
+    measure(v, sizeof(v) / sizeof(v[0]));
     printf("\nThe same with requests in flight: each one answered is replaced\n\n"
            "  %-16s %10s %12s %8s %10s %6s\n",
            "answered", "in flight", "a second", "ns", "to first", "aim");
@@ -228,5 +231,6 @@ main(void)
 {
     bench_round_trip();
     bench_in_flight();
+    bench_schema();
     return 0;
 }
