@@ -161,32 +161,51 @@ append_equals(struct mcpi_buf *out, const struct mcpi_uri_operator *form, bool i
 
 /* ---- lists and maps -------------------------------------------------------- */
 
+/* The next item that is there: 1, with its text; 0: no more. */
+static int
+item_next(struct expansion *x, const struct mcpi_uri_variable *variable,
+          mcp_json_iterator *it, struct value *ret_item)
+{
+    while (mcp_json_next(it)) {
+        if (mcp_json_get_type(it->value) == MCP_JSON_NULL)
+            continue;
+        if (!scalar_read(x, it->value, ret_item))
+            return expansion_refuse(x, variable->name, "a list in a list or map");
+        return 1;
+    }
+    return 0;
+}
+
+static void
+append_key(struct mcpi_buf *out, const struct mcpi_uri_operator *form,
+           const mcp_json *key)
+{
+    append_encoded(out, mcp_json_string(key, ""), mcp_json_string_length(key),
+                   form->is_reserved);
+}
+
 /* red,green or semi,%3B,dot,. */
 static int
 append_joined(struct expansion *x, const struct mcpi_uri_operator *form,
               const struct mcpi_uri_variable *variable, const mcp_json *items)
 {
+    mcp_json_iterator it = mcp_json_each(items);
     bool is_first = true;
-    mcp_json_iterator it;
+    struct value item;
+    int r;
 
-    for (it = mcp_json_each(items); mcp_json_next(&it);) {
-        struct value item;
-
-        if (mcp_json_get_type(it.value) == MCP_JSON_NULL)
-            continue;
-        if (!scalar_read(x, it.value, &item))
-            return expansion_refuse(x, variable->name, "a list in a list or map");
+    for (r = item_next(x, variable, &it, &item); r > 0;
+         r = item_next(x, variable, &it, &item)) {
         if (!is_first)
             mcpi_buf_char(&x->out, ',');
         is_first = false;
         if (it.key) {
-            append_encoded(&x->out, mcp_json_string(it.key, ""),
-                           mcp_json_string_length(it.key), form->is_reserved);
+            append_key(&x->out, form, it.key);
             mcpi_buf_char(&x->out, ',');
         }
         append_encoded(&x->out, item.text, item.len, form->is_reserved);
     }
-    return 0;
+    return r;
 }
 
 /* list=red&list=green, red,green, or semi=%3B&dot=. */
@@ -194,22 +213,18 @@ static int
 append_exploded(struct expansion *x, const struct mcpi_uri_operator *form,
                 const struct mcpi_uri_variable *variable, const mcp_json *items)
 {
+    mcp_json_iterator it = mcp_json_each(items);
     bool is_first = true;
-    mcp_json_iterator it;
+    struct value item;
+    int r;
 
-    for (it = mcp_json_each(items); mcp_json_next(&it);) {
-        struct value item;
-
-        if (mcp_json_get_type(it.value) == MCP_JSON_NULL)
-            continue;
-        if (!scalar_read(x, it.value, &item))
-            return expansion_refuse(x, variable->name, "a list in a list or map");
+    for (r = item_next(x, variable, &it, &item); r > 0;
+         r = item_next(x, variable, &it, &item)) {
         if (!is_first)
             mcpi_buf_char(&x->out, form->separator);
         is_first = false;
         if (it.key)
-            append_encoded(&x->out, mcp_json_string(it.key, ""),
-                           mcp_json_string_length(it.key), form->is_reserved);
+            append_key(&x->out, form, it.key);
         else if (form->is_named)
             mcpi_buf_text(&x->out, variable->name);
         if (form->is_named)
@@ -218,7 +233,7 @@ append_exploded(struct expansion *x, const struct mcpi_uri_operator *form,
             mcpi_buf_char(&x->out, '=');
         append_encoded(&x->out, item.text, item.len, form->is_reserved);
     }
-    return 0;
+    return r;
 }
 
 /* ---- the whole ------------------------------------------------------------- */

@@ -6,42 +6,8 @@
 #include <string.h>
 
 #include "support/messages.h"
+#include "support/serving.h"
 #include "support/world.h"
-
-/* Call from the client with id 77. */
-static void
-call_77(struct world *w, struct outcome *out)
-{
-    struct mcpi_id id = mcpi_id_int(77);
-    struct mcpi_call_options opt = {.id = &id};
-
-    world_call(w, CLIENT, &opt, out);
-}
-
-/* A world of that era in which one request is being served. */
-static void
-start_serving(struct world *w, enum mcpi_era era, struct outcome *out)
-{
-    world_start(w, era);
-    call_77(w, out);
-    world_run(w);
-    assert_int_equal(w->job_count[SERVER], 1);
-    world_forget(w);
-}
-
-static void
-cancel(struct world *w, struct outcome *out)
-{
-    assert_int_equal(mcpi_call_cancel(out->call, "enough", w->now), 0);
-    world_run(w);
-}
-
-static void
-finish_all(struct world *w, struct outcome *out)
-{
-    outcome_done(out);
-    world_close(w);
-}
 
 /* ---- silence ------------------------------------------------------------- */
 

@@ -4,26 +4,7 @@
 #include <string.h>
 
 #include "support/fake.h"
-
-static struct mcpi_id
-text_id(const char *text)
-{
-    return mcpi_id_string(text, strlen(text));
-}
-
-static int
-try_id(struct fake *f, struct mcpi_id id, struct outcome *out)
-{
-    struct mcpi_call_options opt = {.id = &id};
-
-    return world_try_call(&f->w, CLIENT, &opt, out);
-}
-
-static void
-start_id(struct fake *f, struct mcpi_id id, struct outcome *out)
-{
-    assert_int_equal(try_id(f, id, out), 0);
-}
+#include "support/ids.h"
 
 static int64_t
 minted(struct fake *f, struct outcome *out)

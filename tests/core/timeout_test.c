@@ -4,49 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/clock.h"
 #include "support/world.h"
 
 static const enum mcpi_era eras[] = {MCPI_ERA_MODERN, MCPI_ERA_LEGACY};
 
 #define EACH_ERA(i) for (size_t i = 0; i < 2; i++)
-
-/* A call that has arrived at the server. */
-static void
-call_and_run(struct world *w, const struct mcpi_call_options *opt, struct outcome *out)
-{
-    world_call(w, CLIENT, opt, out);
-    world_run(w);
-}
-
-/* The server reports, and the client hears it. */
-static void
-report(struct world *w, double progress)
-{
-    struct job *job = world_job(w, SERVER);
-
-    assert_int_equal(mcpi_exchange_progress(job->x, progress, NAN, NULL, w->now), 0);
-    world_run(w);
-}
-
-static void
-expect_open(const struct outcome *out)
-{
-    assert_int_equal(out->done, 0);
-}
-
-static void
-expect_ended(const struct outcome *out, int status)
-{
-    assert_int_equal(out->done, 1);
-    assert_int_equal(out->status, status);
-}
-
-static void
-end(struct world *w, struct outcome *out)
-{
-    outcome_done(out);
-    world_close(w);
-}
 
 /* ---- I1, I2: which limit, and what it covers ------------------------------- */
 
