@@ -85,7 +85,8 @@ MCP_API void mcp_schema_free(mcp_schema *schema);
 
 /* Does the value conform? 0: yes. MCP_E_INVAL: no (nor does NULL); err is the first
  * fault as a sentence, report has the first ones. MCP_E_LIMIT: not known within the
- * limits (steps, depth of 512 subschemas in each other, effort of patterns);
+ * limits (steps, depth of 512 subschemas in each other, effort of patterns: one with
+ * groups or several repeats gives up on strings of more than about 60 KB);
  * MCP_E_NOMEM. report and err may be NULL; a report is emptied first. [any] */
 MCP_API int mcp_schema_check(const mcp_schema *schema, const mcp_json *value,
                              mcp_schema_report *report, mcp_error *err);

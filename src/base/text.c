@@ -80,6 +80,16 @@ mcpi_utf8_valid(const char *text, size_t len)
 }
 
 size_t
+mcpi_utf8_count(const char *text, size_t len)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < len; i++)
+        count += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return count;
+}
+
+size_t
 mcpi_utf8_cut(const char *text, size_t len, size_t max)
 {
     size_t at = max;

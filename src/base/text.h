@@ -9,6 +9,9 @@
 
 bool mcpi_utf8_valid(const char *text, size_t len);
 
+/* Characters, that is code points, in valid UTF-8. */
+size_t mcpi_utf8_count(const char *text, size_t len);
+
 /* The longest prefix of at most max bytes that ends at a character boundary. */
 size_t mcpi_utf8_cut(const char *text, size_t len, size_t max);
 

@@ -105,9 +105,6 @@ const mcp_enum_name *mcpi_enum_find_value(const mcp_enum_name *names, int value)
 int mcpi_field_string_fits(const struct mcpi_field_node *node, const char *text,
                            size_t len, uint64_t *effort);
 
-/* Characters of valid UTF-8. */
-size_t mcpi_field_characters(const char *text, size_t len);
-
 /* Check, and tell what the arrays need when decoded, each at a multiple of
  * MCPI_FIELD_ALIGN. */
 #define MCPI_FIELD_ALIGN 16

@@ -146,16 +146,6 @@ check_refuse(const struct check *c, const struct place *at, const mcp_json *foun
 
 /* ---- strings and enums ----------------------------------------------------- */
 
-size_t
-mcpi_field_characters(const char *text, size_t len)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < len; i++)
-        count += ((unsigned char)text[i] & 0xC0) != 0x80;
-    return count;
-}
-
 static bool
 length_fits(const mcp_field *field, size_t characters)
 {
@@ -170,7 +160,7 @@ mcpi_field_string_fits(const struct mcpi_field_node *node, const char *text, siz
     const mcp_field *field = node->field;
 
     if ((field->min_length || field->max_length) &&
-        !length_fits(field, mcpi_field_characters(text, len)))
+        !length_fits(field, mcpi_utf8_count(text, len)))
         return 0;
     if (!node->pattern)
         return 1;
@@ -182,8 +172,8 @@ refuse_string(const struct check *c, const struct mcpi_field_node *node,
               const mcp_json *value, const struct place *at)
 {
     const mcp_field *field = node->field;
-    size_t characters = mcpi_field_characters(mcp_json_string(value, ""),
-                                              mcp_json_string_length(value));
+    size_t characters = mcpi_utf8_count(mcp_json_string(value, ""),
+                                        mcp_json_string_length(value));
 
     if (characters < field->min_length)
         return check_refuse(c, at, value, "a string of at least %zu characters",

@@ -1,6 +1,7 @@
 /* schema_check_scalar.c - the rules about numbers and strings */
 #include <inttypes.h>
 
+#include "base/text.h"
 #include "json/schema_check.h"
 #include "json/value.h"
 
@@ -64,12 +65,7 @@ mcpi_check_numbers(struct mcpi_check *c, const struct mcpi_schema_node *node,
 static uint64_t
 characters(const yyjson_val *string)
 {
-    size_t len = mcpi_yy_len(string);
-    uint64_t count = 0;
-
-    for (size_t i = 0; i < len; i++)
-        count += ((unsigned char)string->uni.str[i] & 0xC0) != 0x80;
-    return count;
+    return mcpi_utf8_count(string->uni.str, mcpi_yy_len(string));
 }
 
 /* A character has one to four bytes, so their number often decides. */

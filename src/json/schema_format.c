@@ -1,5 +1,6 @@
 /* schema_format.c - what texts of a named format look like */
 #include "json/schema_format.h"
+#include "json/schema_uri.h"
 
 #include <string.h>
 
@@ -267,20 +268,10 @@ is_hierarchy(const char *text, size_t len, bool iri)
     return are_uri_chars(text + authority, end - authority, marks, iri);
 }
 
-static size_t
-scheme_length(const char *text, size_t len)
-{
-    size_t i = 0;
-
-    while (i < len && (is_alnum(text[i]) || (i > 0 && is_one_of(text[i], "+-."))))
-        i++;
-    return i > 0 && i < len && text[i] == ':' && !is_digit(text[0]) ? i : 0;
-}
-
 static bool
 is_any_uri(const char *text, size_t len, bool iri)
 {
-    size_t scheme = scheme_length(text, len);
+    size_t scheme = mcpi_uri_scheme(text, len);
 
     return scheme > 0 && is_hierarchy(text + scheme + 1, len - scheme - 1, iri);
 }

@@ -114,7 +114,7 @@ uri_length(const char *uri)
 
     if (mcpi_uri_fragment(uri, len, &fragment_len))
         return fragment_len == 0 ? len - 1 : 0;
-    return mcpi_uri_is_absolute(uri, len) ? len : 0;
+    return mcpi_uri_scheme(uri, len) > 0 ? len : 0;
 }
 
 int

@@ -22,9 +22,8 @@ is_scheme_char(char c, bool first)
     return letter || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
 }
 
-/* Length of the scheme, without its colon; 0: there is none. */
-static size_t
-scheme_length(const char *text, size_t len)
+size_t
+mcpi_uri_scheme(const char *text, size_t len)
 {
     size_t i = 0;
 
@@ -50,7 +49,7 @@ uri_split(const char *text, size_t len)
 {
     const char *end = text + len;
     struct uri uri = {{NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}};
-    size_t scheme = scheme_length(text, len);
+    size_t scheme = mcpi_uri_scheme(text, len);
 
     if (scheme > 0) {
         uri.scheme = (struct part){text, scheme};
@@ -207,10 +206,4 @@ mcpi_uri_decode(struct mcpi_buf *buf, const char *text, size_t len)
         i += 2;
     }
     return 0;
-}
-
-bool
-mcpi_uri_is_absolute(const char *uri, size_t len)
-{
-    return scheme_length(uri, len) > 0;
 }

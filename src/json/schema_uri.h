@@ -15,7 +15,7 @@ const char *mcpi_uri_fragment(const char *ref, size_t len, size_t *ret_len);
 /* Append with each %XX as the byte it means. MCP_E_INVAL: a '%' without two digits. */
 int mcpi_uri_decode(struct mcpi_buf *buf, const char *text, size_t len);
 
-/* Does it begin with a scheme? */
-bool mcpi_uri_is_absolute(const char *uri, size_t len);
+/* Length of the scheme it begins with, without its colon; 0: it is relative. */
+size_t mcpi_uri_scheme(const char *uri, size_t len);
 
 #endif

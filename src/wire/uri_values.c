@@ -155,11 +155,8 @@ static size_t
 event_characters(const struct mcpi_uri_reading *reading, size_t index)
 {
     const struct mcpi_uri_event *event = event_at(reading, index);
-    size_t count = 0;
 
-    for (size_t i = event->start; i < event->end; i++)
-        count += ((unsigned char)reading->bytes[i] & 0xC0) != 0x80;
-    return count;
+    return mcpi_utf8_count(reading->bytes + event->start, event->end - event->start);
 }
 
 /* Is the text of a prefix the start of the whole? */

@@ -170,7 +170,17 @@ long_error_is_cut_between_characters(void **state)
     assert_true(mcpi_utf8_valid(err.message, strlen(err.message)));
 }
 
-TEST_MAIN(TEST(edges_of_utf8_are_valid), TEST(overlong_forms_are_invalid),
+static void
+characters_are_code_points(void **state)
+{
+    (void)state;
+    assert_int_equal(mcpi_utf8_count("", 0), 0);
+    assert_int_equal(mcpi_utf8_count("abc", 3), 3);
+    assert_int_equal(mcpi_utf8_count("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9), 3);
+}
+
+TEST_MAIN(TEST(characters_are_code_points), TEST(edges_of_utf8_are_valid),
+          TEST(overlong_forms_are_invalid),
           TEST(surrogates_and_beyond_unicode_are_invalid),
           TEST(truncated_and_stray_bytes_are_invalid),
           TEST(all_short_texts_agree_with_the_slow_way),

@@ -117,11 +117,11 @@ static void
 absolute_is_what_has_a_scheme(void **state)
 {
     (void)state;
-    assert_true(mcpi_uri_is_absolute("urn:x", 5));
-    assert_true(mcpi_uri_is_absolute("a+b-c.1:", 8));
-    assert_false(mcpi_uri_is_absolute("1a:", 3));
-    assert_false(mcpi_uri_is_absolute("/a:b", 4));
-    assert_false(mcpi_uri_is_absolute("", 0));
+    assert_int_equal(mcpi_uri_scheme("urn:x", 5), 3);
+    assert_int_equal(mcpi_uri_scheme("a+b-c.1:", 8), 7);
+    assert_int_equal(mcpi_uri_scheme("1a:", 3), 0);
+    assert_int_equal(mcpi_uri_scheme("/a:b", 4), 0);
+    assert_int_equal(mcpi_uri_scheme("", 0), 0);
 }
 
 TEST_MAIN(TEST(normal_examples_of_the_standard),
