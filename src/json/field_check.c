@@ -144,6 +144,12 @@ check_refuse(const struct check *c, const struct place *at, const mcp_json *foun
                           place_show(at, path), text, value_show(found, shown));
 }
 
+static const char *
+plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 /* ---- strings and enums ----------------------------------------------------- */
 
 static bool
@@ -176,11 +182,11 @@ refuse_string(const struct check *c, const struct mcpi_field_node *node,
                                         mcp_json_string_length(value));
 
     if (characters < field->min_length)
-        return check_refuse(c, at, value, "a string of at least %zu characters",
-                            field->min_length);
+        return check_refuse(c, at, value, "a string of at least %zu character%s",
+                            field->min_length, plural(field->min_length));
     if (!length_fits(field, characters))
-        return check_refuse(c, at, value, "a string of at most %zu characters",
-                            field->max_length);
+        return check_refuse(c, at, value, "a string of at most %zu character%s",
+                            field->max_length, plural(field->max_length));
     return check_refuse(c, at, value, "a string that matches %s", field->pattern);
 }
 
@@ -374,9 +380,11 @@ check_array(struct check *c, const struct mcpi_field_node *node, const mcp_json 
     if (mcp_json_get_type(value) != MCP_JSON_ARRAY)
         return check_refuse(c, at, value, "an array");
     if (count < field->min_items)
-        return check_refuse(c, at, value, "at least %zu items", field->min_items);
+        return check_refuse(c, at, value, "at least %zu item%s", field->min_items,
+                            plural(field->min_items));
     if (field->max_items && count > field->max_items)
-        return check_refuse(c, at, value, "at most %zu items", field->max_items);
+        return check_refuse(c, at, value, "at most %zu item%s", field->max_items,
+                            plural(field->max_items));
     r = check_room(c, field, count, at);
     for (it = mcp_json_each(value); r == 0 && mcp_json_next(&it);) {
         item.index = it.index;

@@ -227,7 +227,7 @@ lengths_count_characters(void **state)
     (void)state;
     assert_fits("{\"title\":\"\xF0\x9F\x98\x80\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\"}");
     assert_refused("{\"title\":\"\"}",
-                   "/title: expected a string of at least 1 characters, found \"\"");
+                   "/title: expected a string of at least 1 character, found \"\"");
     assert_refused(
         "{\"title\":\"abcdef\"}",
         "/title: expected a string of at most 5 characters, found \"abcdef\"");
@@ -308,7 +308,7 @@ arrays_keep_their_number_of_items(void **state)
 {
     (void)state;
     assert_member_refused("\"colors\":[]",
-                          "/colors: expected at least 1 items, found an array of 0");
+                          "/colors: expected at least 1 item, found an array of 0");
     assert_member_fits("\"tags\":[]");
     assert_member_refused("\"tags\":[\"a\",\"b\",\"c\",\"d\"]",
                           "/tags: expected at most 3 items, found an array of 4");
