@@ -16,6 +16,6 @@ const char *mcpi_uri_fragment(const char *ref, size_t len, size_t *ret_len);
 int mcpi_uri_decode(struct mcpi_buf *buf, const char *text, size_t len);
 
 /* Length of the scheme it begins with, without its colon; 0: it is relative. */
-size_t mcpi_uri_scheme(const char *uri, size_t len);
+size_t mcpi_uri_scheme(const char *text, size_t len);
 
 #endif
