@@ -243,7 +243,6 @@ exchange_end_nested(struct mcpi_exchange *x)
 static void
 exchange_hold(struct mcpi_exchange *x)
 {
-    x->held = true;
     x->engine->counts.held++;
     mcpi_timer_arm(x->engine->timers, &x->timer,
                    mcpi_time_add(x->engine->now, x->engine->times.deaf));
@@ -281,12 +280,16 @@ mcpi_exchange_end(struct mcpi_exchange *x, enum mcpi_ending how,
     return true;
 }
 
+/* Counted by exchange_hold: ended, and its run is alive. */
+static bool
+exchange_is_held(const struct mcpi_exchange *x)
+{
+    return x->running && x->ending != MCPI_OPEN && !x->busy;
+}
+
 static void
 exchange_unhold(struct mcpi_exchange *x)
 {
-    if (!x->held)
-        return;
-    x->held = false;
     x->engine->counts.held--;
     if (x->deaf)
         x->engine->counts.deaf--;
@@ -299,8 +302,9 @@ mcpi_exchange_finish(struct mcpi_exchange *x, struct mcpi_result *result, int64_
     char shown[MCPI_ID_SHOWN];
 
     mcpi_engine_at(x->engine, now);
+    if (exchange_is_held(x))
+        exchange_unhold(x);
     x->running = false;
-    exchange_unhold(x);
     if (!mcpi_exchange_end(x, MCPI_ANSWERED, result, NULL)) {
         if (result->code != 0)
             MCPI_LOG(&x->engine->log, MCP_LOG_INFO,
@@ -369,8 +373,6 @@ exchange_new(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
     x->doc = arrival->take_doc;
     x->rpc = *rpc;
     x->key = mcpi_id_fold(rpc->id);
-    x->fixed = rpc->method == MCPI_METHOD_INITIALIZE ||
-               rpc->method == MCPI_METHOD_DISCOVER;
     x->progress = -INFINITY;
     mcpi_list_init(&x->in_peer);
     mcpi_list_init(&x->nested);

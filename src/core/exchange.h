@@ -53,9 +53,7 @@ struct mcpi_exchange {
     enum mcpi_ending ending;
     bool running;  /* a run is alive */
     bool busy;     /* in the middle of its end */
-    bool fixed;    /* negotiation: not cancelable by the peer (F20) */
-    bool held;     /* ended, and a run is alive */
-    bool deaf;     /* held for too long */
+    bool deaf;     /* ended, and a run is alive for too long */
     bool released; /* the link knows that nothing more will be said */
     bool settled;
     bool own_outlet; /* outlet is ours alone: it is settled with us */

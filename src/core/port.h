@@ -24,8 +24,7 @@ struct mcpi_outlet;
 struct mcpi_peer;
 
 enum mcpi_trait {
-    MCPI_PRIVATE_IDS =
-        1, /* no id table: every exchange has its own stream (E28, E24) */
+    MCPI_PRIVATE_IDS = 1, /* no id table: each exchange has its own stream (E24, E28) */
     MCPI_GONE_CANCELS = 2, /* a client that leaves cancels (modern, stateless) */
     MCPI_NO_REQUESTS = 4,  /* no room for nested requests (JSON mode, stateless; J9) */
     MCPI_LAST_WORD = 8     /* only a response ends the wire object (legacy HTTP; D14) */

@@ -197,6 +197,13 @@ receive_foreign_cancel(const struct receipt *in, const struct mcpi_id *id)
                  "cancel of unknown request %s ignored", mcpi_id_show(id, shown));
 }
 
+/* Not for the peer to cancel (F20). */
+static bool
+receive_is_negotiation(enum mcpi_method method)
+{
+    return method == MCPI_METHOD_INITIALIZE || method == MCPI_METHOD_DISCOVER;
+}
+
 /* Returns what it ended, with a reference, or NULL. */
 static struct mcpi_exchange *
 receive_cancel(const struct receipt *in)
@@ -206,7 +213,7 @@ receive_cancel(const struct receipt *in)
     const char *reason = mcp_json_string(mcp_json_get(params, "reason"), "");
     struct mcpi_exchange *x = mcpi_exchange_find(in->peer, &id);
 
-    if (!x || x->fixed) {
+    if (!x || receive_is_negotiation(x->rpc.method)) {
         receive_foreign_cancel(in, &id);
         return NULL;
     }
