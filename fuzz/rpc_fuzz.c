@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../tests/support/rebuild.h"
 #include "wire/meta.h"
 #include "wire/rpc.h"
 #include "json/value.h"
@@ -68,33 +69,6 @@ check_meta(const mcp_json *params)
 }
 
 static void
-write_message(struct mcpi_buf *buf, const struct mcpi_rpc *rpc)
-{
-    struct mcpi_buf data;
-
-    if (rpc->kind == MCPI_RPC_ERROR) {
-        mcpi_buf_init(&data, NULL, TEXT_MAX);
-        if (rpc->error_data)
-            mcpi_json_write(&data, rpc->error_data);
-        mcpi_rpc_write_error(buf, &rpc->id, rpc->error_code, rpc->error_message,
-                             data.data, data.len);
-        mcpi_buf_done(&data);
-        return;
-    }
-    if (rpc->kind == MCPI_RPC_REQUEST)
-        mcpi_rpc_write_request(buf, &rpc->id, rpc->method_name, rpc->method_len);
-    else if (rpc->kind == MCPI_RPC_NOTIFICATION)
-        mcpi_rpc_write_note(buf, rpc->method_name, rpc->method_len);
-    else
-        mcpi_rpc_write_answer(buf, &rpc->id);
-    if (rpc->params || rpc->result) {
-        mcpi_buf_text(buf, rpc->params ? ",\"params\":" : ",\"result\":");
-        mcpi_json_write(buf, rpc->params ? rpc->params : rpc->result);
-    }
-    mcpi_buf_char(buf, '}');
-}
-
-static void
 check_same(const struct mcpi_rpc *a, const struct mcpi_rpc *b)
 {
     check(a->kind == b->kind && id_equal(&a->id, &b->id) && a->method == b->method);
@@ -117,7 +91,7 @@ check_message(const struct mcpi_rpc *rpc)
     mcp_doc *doc = NULL;
 
     mcpi_buf_init(&buf, NULL, TEXT_MAX);
-    write_message(&buf, rpc);
+    rebuild(&buf, rpc);
     check(buf.status == 0 && !memchr(buf.data, '\n', buf.len));
     check(mcp_doc_parse(buf.data, buf.len, NULL, &doc, NULL) == 0);
     mcpi_rpc_read(mcp_doc_root(doc), &again);

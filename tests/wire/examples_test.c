@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/rebuild.h"
 #include "support/test.h"
 #include "wire/meta.h"
 #include "wire/rpc.h"
@@ -147,34 +148,6 @@ classify(struct example *example, size_t *count)
         fail_msg("%s: %s", example->name, fault);
     if (kind == MCPI_RPC_REQUEST && (!meta.version || !meta.client_capabilities))
         fail_msg("%s: no version or capabilities read", example->name);
-}
-
-/* The message again, through our writers. */
-static void
-rebuild(struct mcpi_buf *buf, const struct mcpi_rpc *rpc)
-{
-    struct mcpi_buf data;
-
-    if (rpc->kind == MCPI_RPC_ERROR) {
-        mcpi_buf_init(&data, NULL, 1 << 20);
-        if (rpc->error_data)
-            mcpi_json_write(&data, rpc->error_data);
-        mcpi_rpc_write_error(buf, &rpc->id, rpc->error_code, rpc->error_message,
-                             data.data, data.len);
-        mcpi_buf_done(&data);
-        return;
-    }
-    if (rpc->kind == MCPI_RPC_REQUEST)
-        mcpi_rpc_write_request(buf, &rpc->id, rpc->method_name, rpc->method_len);
-    else if (rpc->kind == MCPI_RPC_NOTIFICATION)
-        mcpi_rpc_write_note(buf, rpc->method_name, rpc->method_len);
-    else
-        mcpi_rpc_write_answer(buf, &rpc->id);
-    if (rpc->params || rpc->result) {
-        mcpi_buf_text(buf, rpc->params ? ",\"params\":" : ",\"result\":");
-        mcpi_json_write(buf, rpc->params ? rpc->params : rpc->result);
-    }
-    mcpi_buf_char(buf, '}');
 }
 
 static void
