@@ -58,6 +58,9 @@ struct mcpi_router {
                   const struct mcpi_rpc *reply);
     /* The peer is lost; nothing more will be heard of it. May be NULL. */
     void (*closed)(void *user, struct mcpi_peer *peer, int status);
+    /* A request of the library's own (initialize, server/discover, ping), which x->served
+     * is about to serve: may be wrapped. May be NULL. */
+    void (*observe)(void *user, struct mcpi_exchange *x);
 };
 
 /* Zero means the default. */

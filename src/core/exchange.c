@@ -98,6 +98,13 @@ mcpi_exchange_serve(struct mcpi_exchange *x, const struct mcpi_served_ops *ops,
     x->served_user = user;
 }
 
+void
+mcpi_exchange_limit(struct mcpi_exchange *x, int64_t run_us)
+{
+    x->run_us = run_us;
+    mcpi_timer_arm(x->engine->timers, &x->timer, mcpi_time_add(x->engine->now, run_us));
+}
+
 /* ---- its answer ------------------------------------------------------------ */
 
 static struct mcpi_exchange *
@@ -305,6 +312,8 @@ mcpi_exchange_finish(struct mcpi_exchange *x, struct mcpi_result *result, int64_
     if (exchange_is_held(x))
         exchange_unhold(x);
     x->running = false;
+    if (x->ending == MCPI_OPEN && x->served->answered)
+        x->served->answered(x, result->code);
     if (!mcpi_exchange_end(x, MCPI_ANSWERED, result, NULL)) {
         if (result->code != 0)
             MCPI_LOG(&x->engine->log, MCP_LOG_INFO,
@@ -336,7 +345,7 @@ exchange_expired(struct mcpi_timer *timer, int64_t now)
         mcpi_result_init(&last, x->engine);
         mcpi_result_error(&last, MCPI_RPC_INTERNAL_ERROR,
                           "Run limit of %lld ms reached",
-                          (long long)(x->engine->times.run / 1000));
+                          (long long)(x->run_us / 1000));
         mcpi_exchange_end(x, MCPI_LIMITED, &last, "run limit reached");
         mcpi_result_done(&last);
         return;
@@ -397,8 +406,7 @@ exchange_enter(struct mcpi_exchange *x)
     x->request_bytes = mcpi_doc_bytes(x->doc);
     peer->request_bytes += x->request_bytes;
     x->engine->counts.exchanges++;
-    mcpi_timer_arm(x->engine->timers, &x->timer,
-                   mcpi_time_add(x->engine->now, x->engine->times.run));
+    mcpi_exchange_limit(x, x->engine->times.run);
 }
 
 static int
@@ -406,8 +414,11 @@ exchange_route(struct mcpi_exchange *x, struct mcpi_refusal *why)
 {
     const struct mcpi_router *router = x->engine->router;
 
-    if (mcpi_welcome_route(x))
+    if (mcpi_welcome_route(x)) {
+        if (router->observe)
+            router->observe(x->engine->router_user, x);
         return 0;
+    }
     return router->route(x->engine->router_user, x, why);
 }
 

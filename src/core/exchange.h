@@ -43,6 +43,9 @@ struct mcpi_served_ops {
      * word and tells the handler. The run still ends with finish. Each may be NULL. */
     void (*flag)(struct mcpi_exchange *x, enum mcpi_ending how, const char *reason);
     void (*ended)(struct mcpi_exchange *x, enum mcpi_ending how, const char *reason);
+    /* It is about to be answered by its finish: with a result (0) or an error. May be
+     * NULL. */
+    void (*answered)(struct mcpi_exchange *x, int code);
 };
 
 struct mcpi_exchange {
@@ -65,6 +68,7 @@ struct mcpi_exchange {
     const struct mcpi_served_ops *served;
     void *served_user;
     struct mcpi_timer timer; /* open: run limit. ended and running: deafness */
+    int64_t run_us;          /* that limit */
     struct mcpi_list nested; /* legs asked on behalf of this request */
     struct mcpi_list notes;  /* progress and logs that wait in the outlet */
     struct mcpi_out answer;
@@ -88,6 +92,9 @@ struct mcpi_exchange *mcpi_exchange_find(const struct mcpi_peer *peer,
 /* From route(): who serves it. */
 void mcpi_exchange_serve(struct mcpi_exchange *x, const struct mcpi_served_ops *ops,
                          void *user);
+
+/* From route(): its own run limit, counted from now; MCPI_NEVER: none (F34). */
+void mcpi_exchange_limit(struct mcpi_exchange *x, int64_t run_us);
 
 /* The one ending. False: someone was faster, and last was not used. last: what to
  * answer, moved out of, or NULL. reason may be NULL. */

@@ -260,3 +260,18 @@ mcpi_peer_connect(struct mcpi_peer *peer, int64_t now)
         mcpi_peer_become(peer, MCPI_PEER_FRESH);
     return r;
 }
+
+int
+mcpi_peer_adopt(struct mcpi_peer *peer, const mcp_json *discovery, int64_t now)
+{
+    const mcp_json *supported = mcp_json_get(discovery, "supportedVersions");
+    const char *version = mcpi_version_choose(supported, true);
+
+    mcpi_engine_at(peer->engine, now);
+    if (peer->engine->role != MCPI_CLIENT || peer->state != MCPI_PEER_FRESH)
+        return MCP_E_STATE;
+    if (!version || !negotiate_allows(peer, MCPI_ERA_MODERN))
+        return MCP_E_PROTO;
+    negotiate_agree(peer, &mcpi_dialect_modern, version, NULL);
+    return 0;
+}

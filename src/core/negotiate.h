@@ -15,6 +15,11 @@
 /* Begin. The router's ready() tells how it went. MCP_E_STATE: no fresh client peer. */
 int mcpi_peer_connect(struct mcpi_peer *peer, int64_t now);
 
+/* Begin with what a modern server said of itself earlier, a DiscoverResult: nothing is
+ * asked, and the peer is ready at once. MCP_E_PROTO: no version we have in common;
+ * MCP_E_STATE as above. */
+int mcpi_peer_adopt(struct mcpi_peer *peer, const mcp_json *discovery, int64_t now);
+
 /* The peer is going: if negotiation was under way, the router hears that it failed. */
 void mcpi_negotiate_abort(struct mcpi_peer *peer, int status);
 

@@ -320,6 +320,86 @@ F34_run_limit_tells_the_handler_and_answers_with_an_error(void **state)
 }
 
 static void
+F34_one_exchange_may_have_a_limit_of_its_own(void **state)
+{
+    struct world w;
+    struct outcome out;
+    struct world_options opt = {.times = {.run = 3 * SECOND}};
+
+    (void)state;
+    world_start_with(&w, &opt);
+    world_plain_call(&w, &out);
+    world_run(&w);
+    mcpi_exchange_limit(world_job(&w, SERVER)->x, 5 * SECOND);
+    world_pass(&w, 5 * SECOND - 1);
+    assert_int_equal(out.done, 0);
+    world_pass(&w, 1);
+    assert_int_equal(out.status, MCP_E_PEER);
+    assert_string_equal(out.message, "Run limit of 5000 ms reached");
+    assert_int_equal(world_job(&w, SERVER)->how, MCPI_LIMITED);
+    job_finish(&w, world_job(&w, SERVER), "{}");
+    finish_all(&w, &out);
+}
+
+/* What a wrapper of the library's own methods sees. */
+struct wrapper {
+    const struct mcpi_router *plain;
+    const struct mcpi_served_ops *inner;
+    int begun, answered, code;
+};
+
+static struct wrapper *wrapper;
+
+static void
+wrapped_begin(struct mcpi_exchange *x)
+{
+    wrapper->begun++;
+    wrapper->inner->begin(x);
+}
+
+static void
+wrapped_answered(struct mcpi_exchange *x, int code)
+{
+    (void)x;
+    wrapper->answered++;
+    wrapper->code = code;
+}
+
+static const struct mcpi_served_ops wrapped_ops = {.begin = wrapped_begin,
+                                                   .answered = wrapped_answered};
+
+static void
+wrap(void *user, struct mcpi_exchange *x)
+{
+    wrapper->inner = x->served;
+    mcpi_exchange_serve(x, &wrapped_ops, user);
+}
+
+static void
+a_router_may_wrap_what_the_library_serves_itself(void **state)
+{
+    struct mcpi_router router;
+    struct wrapper seen = {0};
+    struct outcome out;
+    struct world w;
+
+    (void)state;
+    world_start(&w, MCPI_ERA_LEGACY);
+    wrapper = &seen;
+    router = *w.engine[SERVER]->router;
+    router.observe = wrap;
+    w.engine[SERVER]->router = &router;
+    world_call(&w, CLIENT, &(struct mcpi_call_options){.method = "ping"}, &out);
+    world_run(&w);
+    assert_int_equal(out.status, 0);
+    assert_int_equal(seen.begun, 1);
+    assert_int_equal(seen.answered, 1);
+    assert_int_equal(seen.code, 0);
+    outcome_done(&out);
+    world_close(&w);
+}
+
+static void
 F34_handler_that_answers_in_time_is_not_limited(void **state)
 {
     struct world w;
@@ -444,6 +524,8 @@ TEST_MAIN(TEST(F2_F3_frame_sets_flag_and_reason_and_runs_hooks_once),
           TEST(F5_others_are_served_while_one_handler_is_deaf),
           TEST(F5_deaf_handler_does_not_delay_a_stop),
           IN_BOTH_ERAS(F34_run_limit_tells_the_handler_and_answers_with_an_error),
+          TEST(F34_one_exchange_may_have_a_limit_of_its_own),
+          TEST(a_router_may_wrap_what_the_library_serves_itself),
           TEST(F34_handler_that_answers_in_time_is_not_limited),
           TEST(F38_request_over_the_limit_is_refused_and_cancels_are_still_applied),
           TEST(F38_handler_on_its_way_out_counts_until_it_has_stopped),

@@ -490,6 +490,59 @@ losing_the_server_while_negotiating_is_told_once(void **state)
     world_close(&w);
 }
 
+/* Adopt what a server said earlier, and return the status. */
+static int
+adopt(struct world *w, enum mcpi_era era, const char *text)
+{
+    struct world_options opt = {.client_era = era};
+    mcp_doc *doc;
+    int r;
+
+    assert_int_equal(world_open(w, &opt), 0);
+    assert_int_equal(mcp_doc_parse(text, strlen(text), NULL, &doc, NULL), 0);
+    r = mcpi_peer_adopt(w->peer[CLIENT], mcp_doc_root(doc), w->now);
+    mcp_doc_free(doc);
+    return r;
+}
+
+static void
+a_stored_discovery_is_ready_at_once(void **state)
+{
+    struct outcome out;
+    struct world w;
+
+    (void)state;
+    assert_int_equal(
+        adopt(&w, MCPI_ERA_BOTH, "{\"supportedVersions\":[\"2026-07-28\"]}"), 0);
+    assert_int_equal(w.ready_status, 0);
+    assert_int_equal(w.sent_count[CLIENT], 0);
+    world_plain_call(&w, &out);
+    world_run(&w);
+    assert_string_equal(world_job(&w, SERVER)->x->caller.version, "2026-07-28");
+    assert_int_equal(w.sent_count[CLIENT], 1);
+    assert_int_equal(mcpi_peer_adopt(w.peer[CLIENT], NULL, w.now), MCP_E_STATE);
+    outcome_done(&out);
+    world_close(&w);
+}
+
+static void
+a_discovery_without_a_common_version_is_refused(void **state)
+{
+    struct world w;
+
+    (void)state;
+    assert_int_equal(
+        adopt(&w, MCPI_ERA_BOTH, "{\"supportedVersions\":[\"2099-01-01\"]}"),
+        MCP_E_PROTO);
+    world_close(&w);
+    assert_int_equal(adopt(&w, MCPI_ERA_BOTH, "[]"), MCP_E_PROTO);
+    world_close(&w);
+    assert_int_equal(
+        adopt(&w, MCPI_ERA_LEGACY, "{\"supportedVersions\":[\"2026-07-28\"]}"),
+        MCP_E_PROTO);
+    world_close(&w);
+}
+
 static void
 only_a_fresh_client_connects(void **state)
 {
@@ -627,6 +680,8 @@ static const struct test_case cases[] = {
     TEST(failed_negotiation_ends_the_calls_that_wait),
     WITH_EITHER_REQUEST(B16_B17_closing_while_negotiating_is_told_and_sends_nothing),
     WITH_EITHER_REQUEST(losing_the_server_while_negotiating_is_told_once),
+    TEST(a_stored_discovery_is_ready_at_once),
+    TEST(a_discovery_without_a_common_version_is_refused),
     TEST(only_a_fresh_client_connects),
     TEST(B17_B18_silent_probe_fails_and_is_hung_up_where_requests_have_streams),
 };

@@ -149,7 +149,8 @@ on_closed(void *user, struct mcpi_peer *peer, int status)
     w->closed_status[side] = status;
 }
 
-static const struct mcpi_router router = {on_route, on_notified, on_ready, on_closed};
+static const struct mcpi_router router = {
+    .route = on_route, .notified = on_notified, .ready = on_ready, .closed = on_closed};
 
 /* ---- making and freeing ---------------------------------------------------- */
 
