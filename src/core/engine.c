@@ -10,6 +10,15 @@
 
 #define SECONDS(n) ((int64_t)(n)*1000000)
 
+#define DEFAULT_REQUEST_US SECONDS(60)
+#define DEFAULT_CEILING_US SECONDS(3600)
+#define DEFAULT_PROBE_US SECONDS(10)
+#define DEFAULT_HELLO_US SECONDS(60)
+#define DEFAULT_DRAIN_US SECONDS(1)
+#define DEFAULT_STOP_US SECONDS(1)
+#define DEFAULT_GRACE_US SECONDS(5)
+#define DEFAULT_DEAF_US SECONDS(5)
+
 enum {
     DEFAULT_IN_FLIGHT = 16384,
     DEFAULT_QUEUED_ANSWERS = 16384,
@@ -42,14 +51,14 @@ engine_defaults(struct mcpi_engine *e)
     default_size(&e->limits.held_bytes, DEFAULT_HELD_BYTES);
     default_size(&e->limits.message_bytes, DEFAULT_MESSAGE_BYTES);
     default_size(&e->limits.depth, DEFAULT_DEPTH);
-    default_time(&e->times.request, SECONDS(60));
-    default_time(&e->times.ceiling, SECONDS(3600));
-    default_time(&e->times.probe, SECONDS(10));
-    default_time(&e->times.hello, SECONDS(60));
-    default_time(&e->times.drain, SECONDS(1));
-    default_time(&e->times.stop, SECONDS(1));
-    default_time(&e->times.grace, SECONDS(5));
-    default_time(&e->times.deaf, SECONDS(5));
+    default_time(&e->times.request, DEFAULT_REQUEST_US);
+    default_time(&e->times.ceiling, DEFAULT_CEILING_US);
+    default_time(&e->times.probe, DEFAULT_PROBE_US);
+    default_time(&e->times.hello, DEFAULT_HELLO_US);
+    default_time(&e->times.drain, DEFAULT_DRAIN_US);
+    default_time(&e->times.stop, DEFAULT_STOP_US);
+    default_time(&e->times.grace, DEFAULT_GRACE_US);
+    default_time(&e->times.deaf, DEFAULT_DEAF_US);
     default_time(&e->times.run, MCPI_NEVER);
 }
 
