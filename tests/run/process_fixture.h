@@ -1,0 +1,422 @@
+/*
+ * process_fixture.h - for tests of processes: a program to start, and what it reports
+ *
+ * The program is the test itself, with a list of things to do as arguments, which it
+ * does in order (see helper_do). It reports on its stderr, in lines. Whoever it forked
+ * has that descriptor too, so the end of the report says that all of them are dead.
+ *
+ * kill is replaced, so that a test knows which signals were sent, and can refuse them.
+ */
+#ifndef TESTS_RUN_PROCESS_FIXTURE_H
+#define TESTS_RUN_PROCESS_FIXTURE_H
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "run/process.h"
+#include "support/test.h"
+
+#define PATIENCE_MS 20000  /* for what must happen; nothing takes that long */
+#define HELPER_SECONDS 120 /* so that a test that failed leaves nobody behind */
+
+/* ---- the program --------------------------------------------------------------- */
+
+static inline void
+helper_say(const char *text)
+{
+    if (write(STDERR_FILENO, text, strlen(text)) < 0)
+        _exit(99);
+}
+
+static inline void
+helper_on_signal(int signal)
+{
+    helper_say(signal == SIGTERM ? "term\n" : "signal\n");
+    _exit(3);
+}
+
+static inline void
+helper_hang(void)
+{
+    for (;;)
+        pause();
+}
+
+static inline void
+helper_write(long bytes)
+{
+    char block[4096];
+    ssize_t n;
+
+    memset(block, 0xff, sizeof block); /* no text in any encoding */
+    while (bytes > 0) {
+        n = write(STDOUT_FILENO, block,
+                  bytes < (long)sizeof block ? (size_t)bytes : sizeof block);
+        if (n < 0)
+            _exit(98);
+        bytes -= n;
+    }
+}
+
+static inline void
+helper_read_to_end(void)
+{
+    char block[4096];
+
+    while (read(STDIN_FILENO, block, sizeof block) > 0)
+        continue;
+}
+
+/* "0 1 2": tried one by one, so that nothing has to be opened for it. */
+static inline void
+helper_say_descriptors(void)
+{
+    char text[256] = "";
+    size_t len = 0;
+
+    for (int fd = 0; fd < 1024; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0 && len < sizeof text - 16)
+            len += (size_t)sprintf(text + len, "%s%d", len ? " " : "", fd);
+    }
+    strcat(text, "\n");
+    helper_say(text);
+}
+
+/* Of stdin and stdout, "11": both block. */
+static inline void
+helper_say_blocking(void)
+{
+    for (int fd = 0; fd < 2; fd++)
+        helper_say(fcntl(fd, F_GETFL) & O_NONBLOCK ? "0" : "1");
+    helper_say("\n");
+}
+
+/* The sets of blocked and ignored signals, as the kernel shows them. */
+static inline void
+helper_say_signals(void)
+{
+    FILE *status = fopen("/proc/self/status", "r");
+    char line[256];
+
+    while (status && fgets(line, sizeof line, status)) {
+        if (strncmp(line, "SigBlk", 6) == 0 || strncmp(line, "SigIgn", 6) == 0)
+            helper_say(line);
+    }
+    if (status)
+        fclose(status);
+}
+
+static inline void
+helper_say_ids(void)
+{
+    char text[128];
+
+    snprintf(text, sizeof text, "%ld %ld %ld\n", (long)getpid(), (long)getsid(0),
+             (long)getpgrp());
+    helper_say(text);
+}
+
+static inline void
+helper_say_folder(void)
+{
+    char text[4096];
+
+    if (getcwd(text, sizeof text - 1))
+        helper_say(strcat(text, "\n"));
+}
+
+static inline void
+helper_say_variable(const char *name)
+{
+    const char *value = getenv(name);
+
+    helper_say(value ? value : "(none)");
+    helper_say("\n");
+}
+
+static inline bool
+helper_is(const char *what, const char *name)
+{
+    return strcmp(what, name) == 0;
+}
+
+/* One thing to do; `number` is what stands after a colon in it. */
+static inline void
+helper_do(const char *what, long number, const char *argument)
+{
+    char byte;
+
+    if (strncmp(what, "exit:", 5) == 0)
+        _exit((int)number);
+    else if (strncmp(what, "raise:", 6) == 0)
+        raise((int)number);
+    else if (strncmp(what, "ignore:", 7) == 0)
+        signal((int)number, SIG_IGN);
+    else if (strncmp(what, "catch:", 6) == 0)
+        signal((int)number, helper_on_signal);
+    else if (strncmp(what, "close:", 6) == 0)
+        close((int)number);
+    else if (strncmp(what, "write:", 6) == 0)
+        helper_write(number);
+    else if (strncmp(what, "say:", 4) == 0)
+        helper_say(argument), helper_say("\n");
+    else if (strncmp(what, "env:", 4) == 0)
+        helper_say_variable(argument);
+    else if (helper_is(what, "byte"))
+        (void)!read(STDIN_FILENO, &byte, 1);
+    else if (helper_is(what, "eof"))
+        helper_read_to_end();
+    else if (helper_is(what, "hang"))
+        helper_hang();
+    else if (helper_is(what, "session"))
+        setsid();
+    else if (helper_is(what, "ids"))
+        helper_say_ids();
+    else if (helper_is(what, "blocking"))
+        helper_say_blocking();
+    else if (helper_is(what, "descriptors"))
+        helper_say_descriptors();
+    else if (helper_is(what, "signals"))
+        helper_say_signals();
+    else if (helper_is(what, "folder"))
+        helper_say_folder();
+    else
+        _exit(97);
+}
+
+/* "{" forks: the child does what follows, up to its "}", and exits; the parent goes on
+ * behind it. */
+static inline int
+helper_main(char **what)
+{
+    alarm(HELPER_SECONDS);
+    for (; *what; what++) {
+        const char *argument = strchr(*what, ':');
+
+        if (helper_is(*what, "{")) {
+            int depth = 1;
+
+            if (fork() == 0) {
+                alarm(HELPER_SECONDS);
+                continue;
+            }
+            while (depth > 0) {
+                what++;
+                depth += helper_is(*what, "{") - helper_is(*what, "}");
+            }
+        } else if (helper_is(*what, "}")) {
+            _exit(0);
+        } else {
+            argument = argument ? argument + 1 : "";
+            helper_do(*what, strtol(argument, NULL, 10), argument);
+        }
+    }
+    _exit(0);
+}
+
+#define HELPER(...)                         \
+    (const char *const[])                   \
+    {                                       \
+        "/proc/self/exe", __VA_ARGS__, NULL \
+    }
+
+/* In place of TEST_MAIN. libuv opens two descriptors with the first loop and keeps them,
+ * so there is one before anything is counted. */
+#define PROCESS_TEST_MAIN(...)                                             \
+    int main(int argc, char **argv)                                        \
+    {                                                                      \
+        static const struct test_case cases[] = {__VA_ARGS__};             \
+        uv_loop_t first;                                                   \
+                                                                           \
+        if (argc > 1)                                                      \
+            return helper_main(argv + 1);                                  \
+        if (uv_loop_init(&first) == 0)                                     \
+            (void)uv_loop_close(&first);                                   \
+        return test_main(__FILE__, cases, sizeof cases / sizeof cases[0]); \
+    }
+
+/* ---- its report ----------------------------------------------------------------- */
+
+struct report {
+    int fd;
+    int end; /* for the program; -1: handed out */
+};
+
+static inline struct report
+report_open(void)
+{
+    struct report report;
+    int fds[2];
+
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    report.fd = fds[0];
+    report.end = fds[1];
+    return report;
+}
+
+/* The program has it now. */
+static inline void
+report_given(struct report *report)
+{
+    close(report->end);
+    report->end = -1;
+}
+
+/* One more byte; false at the end. */
+static inline bool
+report_byte(const struct report *report, char *ret_byte)
+{
+    struct pollfd watched = {.fd = report->fd, .events = POLLIN};
+    int r;
+
+    do {
+        r = poll(&watched, 1, PATIENCE_MS);
+    } while (r < 0 && errno == EINTR);
+    assert_int_equal(r, 1); /* else somebody did not report, or did not end */
+    return read(report->fd, ret_byte, 1) == 1;
+}
+
+/* The next line, without its end, in a buffer that the next call reuses. */
+static inline const char *
+report_line(const struct report *report)
+{
+    static char line[4096];
+    size_t len = 0;
+
+    while (len < sizeof line - 1 && report_byte(report, &line[len]) &&
+           line[len] != '\n')
+        len++;
+    line[len] = '\0';
+    return line;
+}
+
+/* Everything up to the end: all who had it are dead. Closes it. */
+static inline const char *
+report_rest(struct report *report)
+{
+    static char text[4096];
+    size_t len = 0;
+
+    while (len < sizeof text - 1 && report_byte(report, &text[len]))
+        len++;
+    text[len] = '\0';
+    close(report->fd);
+    return text;
+}
+
+/* Is somebody alive who could still report? */
+static inline bool
+report_is_held(const struct report *report)
+{
+    struct pollfd watched = {.fd = report->fd, .events = POLLIN};
+
+    return poll(&watched, 1, 0) == 0;
+}
+
+/* ---- signals that were sent ------------------------------------------------------ */
+
+/* What becomes of a signal from the code under test. */
+enum kill_mode { KILL_PASS, KILL_SWALLOW, KILL_REFUSE };
+
+static enum kill_mode kill_mode;
+static int kill_count; /* signals sent, or tried to; 0 is none */
+
+/* Parameters are named as in libc's header, or clang-tidy objects. */
+int
+kill(pid_t __pid, int __sig)
+{
+    if (__sig != 0) {
+        kill_count++;
+        if (kill_mode == KILL_SWALLOW)
+            return 0;
+    }
+    if (kill_mode == KILL_REFUSE) {
+        errno = EPERM;
+        return -1;
+    }
+    return (int)syscall(SYS_kill, __pid, __sig);
+}
+
+static inline void
+kill_reset(void)
+{
+    kill_mode = KILL_PASS;
+    kill_count = 0;
+}
+
+/* ---- what is left ----------------------------------------------------------------- */
+
+static inline int
+count_descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int count = 0;
+
+    assert_non_null(dir);
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+static inline bool
+has_children(void)
+{
+    siginfo_t info;
+
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/* Until it is dead; it stays a zombie. */
+static inline void
+await_exit(pid_t pid)
+{
+    siginfo_t info;
+
+    while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR)
+        continue;
+}
+
+/* ---- a process to try things in ------------------------------------------------- */
+
+#define IN_FORK_SKIP 77
+
+/* A check that would harm the test program runs in a fork of it: 0 is good, IN_FORK_SKIP
+ * means that it is not possible here, everything else is the line that failed. */
+#define IN_FORK_CHECK(condition)                                            \
+    do {                                                                    \
+        if (!(condition)) {                                                 \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+            return 1;                                                       \
+        }                                                                   \
+    } while (0)
+
+static inline void
+in_fork(int (*check)(void))
+{
+    pid_t pid = fork();
+    int status = 0;
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        alarm(60);
+        _exit(check());
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == IN_FORK_SKIP)
+        test_skip("not allowed here");
+    assert_int_equal(status, 0);
+}
+
+#endif
