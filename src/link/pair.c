@@ -23,19 +23,19 @@ struct ring {
     bool broken; /* its reader is gone */
 };
 
-struct pair {
+struct mcpi_pair {
     const mcp_allocator *mem;
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t quiet; /* a wake has returned */
     size_t size;          /* of each ring; constant */
     struct ring ring[2];
-    struct mcpi_pair_side side[2]; /* wake NULL once freed */
+    struct mcpi_pair_side side[2]; /* wake NULL before it is opened, once freed */
     unsigned waking[2];
-    unsigned ends; /* alive */
+    unsigned ends; /* not yet gone, opened or not */
 };
 
 struct mcpi_pair_end {
-    struct pair *pair;
+    struct mcpi_pair *pair;
     unsigned index;
     const mcp_allocator *mem;
     struct mcpi_peer *peer;
@@ -43,7 +43,9 @@ struct mcpi_pair_end {
     bool saw_eof; /* and core knows */
     bool closing; /* flush, then close */
     bool closed;
-    bool shut; /* said EOF */
+    bool shut;     /* said EOF */
+    bool stepping; /* and somebody else's code runs: the memory is still needed */
+    bool freed;
 };
 
 /* ---- the shared part ------------------------------------------------------- */
@@ -60,27 +62,31 @@ ring_in(const struct mcpi_pair_end *end)
     return &end->pair->ring[1 - end->index];
 }
 
-/* The other end may be freed meanwhile, on its thread: it waits until we are out. */
+/* That end may be freed meanwhile, on its thread: it waits until we are out. */
 static void
-end_wake_other(const struct mcpi_pair_end *end)
+pair_wake(struct mcpi_pair *pair, unsigned index)
 {
-    unsigned other = 1 - end->index;
-    struct pair *pair = end->pair;
     struct mcpi_pair_side side;
 
     pthread_mutex_lock(&pair->lock);
-    side = pair->side[other];
+    side = pair->side[index];
     if (side.wake)
-        pair->waking[other]++;
+        pair->waking[index]++;
     pthread_mutex_unlock(&pair->lock);
     if (!side.wake)
         return;
     side.wake(side.wake_user);
     pthread_mutex_lock(&pair->lock);
-    pair->waking[other]--;
-    if (!pair->side[other].wake)
+    pair->waking[index]--;
+    if (!pair->side[index].wake)
         pthread_cond_broadcast(&pair->quiet);
     pthread_mutex_unlock(&pair->lock);
+}
+
+static void
+end_wake_other(const struct mcpi_pair_end *end)
+{
+    pair_wake(end->pair, 1 - end->index);
 }
 
 static size_t
@@ -150,14 +156,20 @@ end_put(struct mcpi_pair_end *end, const char *bytes, size_t len)
 /* ---- what core asks -------------------------------------------------------- */
 
 static void
-end_shut(struct mcpi_pair_end *end, bool reading_too)
+pair_shut(struct mcpi_pair *pair, unsigned index, bool reading_too)
 {
-    pthread_mutex_lock(&end->pair->lock);
-    ring_out(end)->eof = true;
+    pthread_mutex_lock(&pair->lock);
+    pair->ring[index].eof = true;
     if (reading_too)
-        ring_in(end)->broken = true;
-    pthread_mutex_unlock(&end->pair->lock);
-    end_wake_other(end);
+        pair->ring[1 - index].broken = true;
+    pthread_mutex_unlock(&pair->lock);
+    pair_wake(pair, 1 - index);
+}
+
+static void
+end_shut(const struct mcpi_pair_end *end, bool reading_too)
+{
+    pair_shut(end->pair, end->index, reading_too);
 }
 
 /* On our own thread, which is the only one that frees this end: no lock, no count. */
@@ -193,6 +205,20 @@ static const struct mcpi_link_ops pair_ops = {.wake = op_wake, .close = op_close
 
 /* ---- stepping -------------------------------------------------------------- */
 
+/* True: it is still there, and still wants to read. */
+static bool
+end_announce(struct mcpi_pair_end *end)
+{
+    const struct mcpi_pair_side *side = &end->pair->side[end->index];
+
+    if (side->arriving) {
+        end->stepping = true;
+        side->arriving(side->wake_user);
+        end->stepping = false;
+    }
+    return !end->freed && !end->closing;
+}
+
 static int
 end_read(struct mcpi_pair_end *end, const struct view *view, int64_t now)
 {
@@ -211,8 +237,9 @@ end_read(struct mcpi_pair_end *end, const struct view *view, int64_t now)
     pthread_mutex_unlock(&end->pair->lock);
     if (was_full)
         end_wake_other(end); /* its writer has seen no room */
-    mcpi_pipe_filled(&end->pipe, len, now);
-    return 1;
+    if (end_announce(end))
+        mcpi_pipe_filled(&end->pipe, len, now);
+    return end->freed ? MCP_E_CLOSED : 1;
 }
 
 static int
@@ -291,6 +318,10 @@ mcpi_pair_step(struct mcpi_pair_end *end, int64_t now)
         return MCP_E_CLOSED;
     }
     r = end_move(end, now);
+    if (end->freed) {
+        mcpi_free(end->mem, end);
+        return MCP_E_CLOSED;
+    }
     if (r == 0)
         r = end_finish_closing(end);
     if (r < 0)
@@ -323,7 +354,7 @@ mcpi_pair_peer(const struct mcpi_pair_end *end)
 }
 
 static void
-pair_free(struct pair *pair)
+pair_free(struct mcpi_pair *pair)
 {
     mcpi_free(pair->mem, pair->ring[0].data);
     mcpi_free(pair->mem, pair->ring[1].data);
@@ -332,34 +363,66 @@ pair_free(struct pair *pair)
     mcpi_free(pair->mem, pair);
 }
 
-static struct pair *
-pair_new(const struct mcpi_pair_options *opt)
+/* Nobody wakes this end any more; who goes last takes the rings along. */
+static void
+pair_leave(struct mcpi_pair *pair, unsigned index)
 {
-    const mcp_allocator *mem = mcpi_engine_mem(opt->side[0].engine);
-    struct pair *pair;
+    bool last;
 
+    pthread_mutex_lock(&pair->lock);
+    pair->side[index].wake = NULL;
+    while (pair->waking[index] > 0)
+        pthread_cond_wait(&pair->quiet, &pair->lock);
+    last = --pair->ends == 0;
+    pthread_mutex_unlock(&pair->lock);
+    if (last)
+        pair_free(pair);
+}
+
+void
+mcpi_pair_free(struct mcpi_pair_end *end, int64_t now)
+{
+    if (!end)
+        return;
+    end_close(end, MCP_E_CLOSED, now);
+    mcpi_pipe_done(&end->pipe, now);
+    mcpi_peer_free(end->peer);
+    pair_leave(end->pair, end->index);
+    if (end->stepping)
+        end->freed = true; /* the step frees it */
+    else
+        mcpi_free(end->mem, end);
+}
+
+int
+mcpi_pair_make(const mcp_allocator *mem, size_t ring_bytes, struct mcpi_pair **ret_pair)
+{
+    struct mcpi_pair *pair;
+
+    mem = mcpi_mem_or_malloc(mem);
     pair = mcpi_alloc_zero(mem, sizeof(*pair));
     if (!pair)
-        return NULL;
+        return MCP_E_NOMEM;
     pair->mem = mem;
-    pair->size = opt->ring_bytes ? opt->ring_bytes : DEFAULT_RING;
-    pair->side[0] = opt->side[0];
-    pair->side[1] = opt->side[1];
+    pair->size = ring_bytes ? ring_bytes : DEFAULT_RING;
+    pair->ends = 2;
     pthread_mutex_init(&pair->lock, NULL);
     pthread_cond_init(&pair->quiet, NULL);
     pair->ring[0].data = mcpi_alloc(mem, pair->size);
     pair->ring[1].data = mcpi_alloc(mem, pair->size);
-    if (pair->ring[0].data && pair->ring[1].data)
-        return pair;
-    pair_free(pair);
-    return NULL;
+    if (!pair->ring[0].data || !pair->ring[1].data) {
+        pair_free(pair);
+        return MCP_E_NOMEM;
+    }
+    *ret_pair = pair;
+    return 0;
 }
 
-static int
-end_new(struct pair *pair, unsigned index, struct mcpi_pair_end **ret)
+int
+mcpi_pair_open(struct mcpi_pair *pair, unsigned index,
+               const struct mcpi_pair_side *side, struct mcpi_pair_end **ret_end)
 {
-    struct mcpi_engine *e = pair->side[index].engine;
-    const mcp_allocator *mem = mcpi_engine_mem(e);
+    const mcp_allocator *mem = mcpi_engine_mem(side->engine);
     struct mcpi_pair_end *end;
     int r;
 
@@ -369,69 +432,49 @@ end_new(struct pair *pair, unsigned index, struct mcpi_pair_end **ret)
     end->pair = pair;
     end->index = index;
     end->mem = mem;
-    r = mcpi_peer_new(e, &pair_ops, 0, end, &end->peer);
+    r = mcpi_peer_new(side->engine, &pair_ops, 0, end, &end->peer);
     if (r == 0)
-        r = mcpi_pipe_init(&end->pipe, e, end->peer);
+        r = mcpi_pipe_init(&end->pipe, side->engine, end->peer);
     if (r < 0) {
         mcpi_peer_free(end->peer);
         mcpi_free(mem, end);
         return r;
     }
-    pair->ends++;
-    *ret = end;
+    pthread_mutex_lock(&pair->lock);
+    pair->side[index] = *side;
+    pthread_mutex_unlock(&pair->lock);
+    *ret_end = end;
     return 0;
 }
 
-/* Nobody wakes this end any more, and the other one sees that it is gone. */
-static bool
-end_leave(struct mcpi_pair_end *end)
-{
-    struct pair *pair = end->pair;
-    bool last;
-
-    pthread_mutex_lock(&pair->lock);
-    pair->side[end->index].wake = NULL;
-    while (pair->waking[end->index] > 0)
-        pthread_cond_wait(&pair->quiet, &pair->lock);
-    last = --pair->ends == 0;
-    pthread_mutex_unlock(&pair->lock);
-    return last;
-}
-
 void
-mcpi_pair_free(struct mcpi_pair_end *end, int64_t now)
+mcpi_pair_unmake(struct mcpi_pair *pair, unsigned index)
 {
-    struct pair *pair;
-
-    if (!end)
+    if (!pair)
         return;
-    pair = end->pair;
-    end_close(end, MCP_E_CLOSED, now);
-    mcpi_pipe_done(&end->pipe, now);
-    mcpi_peer_free(end->peer);
-    if (end_leave(end))
-        pair_free(pair);
-    mcpi_free(end->mem, end);
+    pair_shut(pair, index, true);
+    pair_leave(pair, index);
 }
 
 int
 mcpi_pair_new(const struct mcpi_pair_options *opt, struct mcpi_pair_end *ret_ends[2])
 {
-    struct mcpi_pair_end *ends[2];
-    struct pair *pair;
+    struct mcpi_pair_end *ends[2] = {NULL, NULL};
+    struct mcpi_pair *pair;
     int r;
 
-    pair = pair_new(opt);
-    if (!pair)
-        return MCP_E_NOMEM;
-    r = end_new(pair, 0, &ends[0]);
-    if (r < 0) {
-        pair_free(pair);
+    r = mcpi_pair_make(mcpi_engine_mem(opt->side[0].engine), opt->ring_bytes, &pair);
+    if (r < 0)
         return r;
-    }
-    r = end_new(pair, 1, &ends[1]);
+    r = mcpi_pair_open(pair, 0, &opt->side[0], &ends[0]);
+    if (r == 0)
+        r = mcpi_pair_open(pair, 1, &opt->side[1], &ends[1]);
     if (r < 0) {
-        mcpi_pair_free(ends[0], 0);
+        if (ends[0])
+            mcpi_pair_free(ends[0], 0);
+        else
+            mcpi_pair_unmake(pair, 0);
+        mcpi_pair_unmake(pair, 1);
         return r;
     }
     ret_ends[0] = ends[0];

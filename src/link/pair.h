@@ -12,7 +12,8 @@
 
 #include "core/port.h"
 
-struct mcpi_pair_end;
+struct mcpi_pair;     /* the two rings */
+struct mcpi_pair_end; /* what one engine has of them */
 
 /* This end has something to do: bytes came, room was made, the other end closed, or
  * core wants to write. Called on either thread, without a lock, often; must only
@@ -22,14 +23,33 @@ typedef void mcpi_pair_wake_fn(void *user);
 struct mcpi_pair_side {
     struct mcpi_engine *engine;
     mcpi_pair_wake_fn *wake; /* may be NULL */
-    void *wake_user;
+    /* [its thread] Something was read and is about to be dispatched: the time to run
+     * what came home before (F10). It may free the end. May be NULL. */
+    void (*arriving)(void *user);
+    void *wake_user; /* of both */
 };
+
+/* The rings alone, with two ends that nobody has opened yet. ring_bytes is the size of
+ * each direction; 0: 64 KiB. The memory is freed by the end that goes last, on its
+ * thread. [any] */
+int mcpi_pair_make(const mcp_allocator *mem, size_t ring_bytes,
+                   struct mcpi_pair **ret_pair);
+
+/* [its thread] Open end 0 or 1, once. What the other end wrote before is there: step it
+ * without waiting to be woken. */
+int mcpi_pair_open(struct mcpi_pair *pair, unsigned index,
+                   const struct mcpi_pair_side *side, struct mcpi_pair_end **ret_end);
+
+/* Give up an end that was never opened; the other one sees the close. Each end is
+ * given up or, once open, freed; the pair is gone with the second. [any] NULL ok */
+void mcpi_pair_unmake(struct mcpi_pair *pair, unsigned index);
 
 struct mcpi_pair_options {
     struct mcpi_pair_side side[2];
     size_t ring_bytes; /* of each direction; 0: 64 KiB */
 };
 
+/* Make a pair and open both ends, where one thread has both engines. */
 int mcpi_pair_new(const struct mcpi_pair_options *opt,
                   struct mcpi_pair_end *ret_ends[2]);
 

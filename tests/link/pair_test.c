@@ -576,6 +576,143 @@ what_came_before_the_other_end_went_is_read_though_nothing_can_be_written(void *
     world_close(&w);
 }
 
+/* ---- ends that are opened one by one --------------------------------------- */
+
+/* The engines of a world, and a pair of which only the client's end is open. */
+static struct mcpi_pair *
+open_one_end(struct world *w)
+{
+    struct mcpi_pair_side side = {0};
+    struct mcpi_pair *pair;
+
+    assert_int_equal(world_open(w, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        mcpi_pair_free(w->end[i], w->now);
+        w->end[i] = NULL;
+        w->peer[i] = NULL;
+        w->closed[i] = 0;
+    }
+    w->ready_count = 0;
+    assert_int_equal(mcpi_pair_make(&w->mem->allocator, 0, &pair), 0);
+    side.engine = w->engine[CLIENT];
+    assert_int_equal(mcpi_pair_open(pair, CLIENT, &side, &w->end[CLIENT]), 0);
+    w->peer[CLIENT] = mcpi_pair_peer(w->end[CLIENT]);
+    assert_int_equal(mcpi_peer_connect(w->peer[CLIENT], w->now), 0);
+    world_run(w);
+    assert_int_equal(w->ready_count, 0);
+    return pair;
+}
+
+static void
+an_end_that_is_opened_later_finds_what_was_written(void **state)
+{
+    struct mcpi_pair_side side = {0};
+    struct mcpi_pair *pair;
+    struct world w;
+
+    (void)state;
+    pair = open_one_end(&w);
+    side.engine = w.engine[SERVER];
+    assert_int_equal(mcpi_pair_open(pair, SERVER, &side, &w.end[SERVER]), 0);
+    w.peer[SERVER] = mcpi_pair_peer(w.end[SERVER]);
+    world_run(&w);
+    assert_int_equal(w.ready_status, 0);
+    world_close(&w);
+}
+
+static void
+B22_an_end_that_is_given_up_unopened_looks_closed(void **state)
+{
+    struct mcpi_pair *pair;
+    struct outcome out;
+    struct world w;
+
+    (void)state;
+    pair = open_one_end(&w);
+    world_plain_call(&w, &out);
+    mcpi_pair_unmake(pair, SERVER);
+    world_run(&w);
+    expect(&out, MCP_E_CLOSED);
+    assert_int_equal(w.closed[CLIENT], 1);
+    outcome_done(&out);
+    world_close(&w);
+}
+
+/* An end whose user frees it, or closes it, when something arrives. */
+struct arriving {
+    struct world w;
+    int times;
+    bool frees;
+};
+
+static void
+on_arriving(void *user)
+{
+    struct arriving *a = user;
+
+    a->times++;
+    if (!a->frees) {
+        mcpi_peer_close(a->w.peer[SERVER], a->w.now);
+        return;
+    }
+    mcpi_pair_free(a->w.end[SERVER], a->w.now);
+    a->w.end[SERVER] = NULL;
+    a->w.peer[SERVER] = NULL;
+}
+
+static void
+arrive(struct arriving *a, bool frees)
+{
+    struct mcpi_pair_side side = {.arriving = on_arriving, .wake_user = a};
+    struct mcpi_pair *pair;
+    int r;
+
+    a->times = 0;
+    a->frees = frees;
+    pair = open_one_end(&a->w);
+    side.engine = a->w.engine[SERVER];
+    assert_int_equal(mcpi_pair_open(pair, SERVER, &side, &a->w.end[SERVER]), 0);
+    a->w.peer[SERVER] = mcpi_pair_peer(a->w.end[SERVER]);
+    r = mcpi_pair_step(a->w.end[SERVER], a->w.now);
+    assert_int_equal(r, frees ? MCP_E_CLOSED : 1);
+    assert_int_equal(a->times, 1);
+    world_run(&a->w);
+    world_run(&a->w); /* a step that closes does not count as one */
+    assert_int_equal(a->w.ready_status, MCP_E_CLOSED); /* nothing was dispatched */
+    assert_int_equal(a->w.closed[CLIENT], 1);
+    world_close(&a->w);
+}
+
+static void
+F10_who_is_told_that_something_arrives_may_close_or_free_the_end(void **state)
+{
+    struct arriving a;
+
+    (void)state;
+    arrive(&a, false);
+    arrive(&a, true);
+}
+
+static void
+open_flow(struct test_mem *mem, void *user)
+{
+    struct world_options opt = {.mem = mem};
+    struct world w;
+    int r;
+
+    (void)user;
+    r = world_open(&w, &opt);
+    assert_true(r == 0 || r == MCP_E_NOMEM);
+    world_close(&w);
+}
+
+static void
+each_allocation_may_fail(void **state)
+{
+    (void)state;
+    assert_true(test_each_allocation_fails(open_flow, NULL) > 8);
+}
+
 /* ---- two threads ----------------------------------------------------------- */
 
 /* One side: an engine on a thread of its own, woken through a condition variable. */
@@ -970,6 +1107,10 @@ main(void)
         OWN(B10_B24_who_waits_for_a_half_written_cancel_hears_that_the_link_is_lost),
         OWN(B10_B24_or_that_it_was_given_up),
         OWN(what_came_before_the_other_end_went_is_read_though_nothing_can_be_written),
+        OWN(an_end_that_is_opened_later_finds_what_was_written),
+        OWN(B22_an_end_that_is_given_up_unopened_looks_closed),
+        OWN(F10_who_is_told_that_something_arrives_may_close_or_free_the_end),
+        OWN(each_allocation_may_fail),
         OWN(B33_thousands_of_calls_and_cancels_from_a_third_thread),
         OWN(B33_the_same_through_rings_that_split_every_message),
         OWN(G5_one_end_is_freed_while_the_other_works),
