@@ -331,6 +331,7 @@ mcpi_peer_receive(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
     in.arrival = arrival;
     in.outlet = arrival->outlet ? arrival->outlet : peer->outlet;
     mcpi_rpc_read(mcp_doc_root(doc), &in.rpc);
+    in.rpc.doc = doc;
     if (peer->state < MCPI_PEER_DRAINING) {
         switch (in.rpc.kind) {
         case MCPI_RPC_REQUEST:

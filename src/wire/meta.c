@@ -188,7 +188,8 @@ mcpi_meta_write_result(struct mcpi_buf *buf, const char *members, size_t len,
 bool
 mcpi_meta_reserved(const char *key, size_t len)
 {
-    return key_find(key, len) != OTHER;
+    return key_find(key, len) != OTHER || (len == sizeof(KEY_SERVER_INFO) - 1 &&
+                                           memcmp(key, KEY_SERVER_INFO, len) == 0);
 }
 
 void

@@ -237,7 +237,7 @@ mcpi_rpc_write_error(struct mcpi_buf *buf, const struct mcpi_id *id, int code,
     mcpi_buf_int(buf, code);
     MCPI_BUF_LITERAL(buf, ",\"message\":");
     string_write(buf, message, strlen(message));
-    if (data) {
+    if (data_len > 0) {
         MCPI_BUF_LITERAL(buf, ",\"data\":");
         mcpi_buf_append(buf, data, data_len);
     }

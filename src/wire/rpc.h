@@ -36,6 +36,7 @@ enum mcpi_rpc_kind {
 /* A view of a message; everything is borrowed from its document. */
 struct mcpi_rpc {
     enum mcpi_rpc_kind kind;
+    mcp_doc *doc;            /* that document, for who wants to keep it; may be NULL */
     struct mcpi_id id;       /* verbatim; NONE for notifications and null-id errors */
     enum mcpi_method method; /* REQUEST, NOTIFICATION; INVALID if it names one */
     const char *method_name; /* likewise; else NULL */
@@ -64,7 +65,7 @@ void mcpi_rpc_write_request(struct mcpi_buf *buf, const struct mcpi_id *id,
 void mcpi_rpc_write_note(struct mcpi_buf *buf, const char *method, size_t method_len);
 void mcpi_rpc_write_answer(struct mcpi_buf *buf, const struct mcpi_id *id);
 
-/* A whole error answer. data: JSON text, or NULL. message must be UTF-8. */
+/* A whole error answer. data: JSON text; none if data_len is 0. message must be UTF-8. */
 void mcpi_rpc_write_error(struct mcpi_buf *buf, const struct mcpi_id *id, int code,
                           const char *message, const char *data, size_t data_len);
 

@@ -274,6 +274,7 @@ only_the_keys_we_stamp_are_reserved(void **state)
                                        "io.modelcontextprotocol/clientCapabilities",
                                        "io.modelcontextprotocol/logLevel",
                                        "io.modelcontextprotocol/subscriptionId",
+                                       "io.modelcontextprotocol/serverInfo",
                                        "progressToken"};
     static const char *const others[] = {"",
                                          "progressTokens",

@@ -382,6 +382,9 @@ an_error_is_written_whole(void **state)
     assert_text(&f, "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,"
                     "\"message\":\"line\\n\"}}");
     mcpi_buf_clear(&f.buf);
+    mcpi_rpc_write_error(&f.buf, &one, -1, "", "", 0); /* none, wherever it points */
+    assert_null(memmem(f.buf.data, f.buf.len, "data", 4));
+    mcpi_buf_clear(&f.buf);
     mcpi_rpc_write_error(&f.buf, &one, -1, "", "{\"a\":1}", 7);
     assert_text(&f,
                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-1,\"message\":\"\","
