@@ -348,7 +348,7 @@ mcpi_child_pid(const struct mcpi_child *child)
     return child->process.pid;
 }
 
-/* One that cannot be watched is closed: who writes to it gets an error and is not stuck. */
+/* One that cannot be watched is closed: who writes to it gets an error, at least. */
 static void
 child_drain(struct mcpi_child *child, int take_out)
 {

@@ -2,10 +2,11 @@
  * child.h - a child process on a loop, and the way it is brought to its end
  *
  * The ladder (M1): its stdin is closed by whoever wrote to it; it has `exit` to go by
- * itself; then SIGTERM to the group and `term`; then SIGKILL and `reap`; then it is given
- * up with a warning. Each step ends early when the leader has exited and nobody of its
- * group is left. Meanwhile its output is read and thrown away, so that it does not stick
- * in a write (M8). A child that exits by itself in time is never signaled (M6, M7).
+ * itself; then SIGTERM to the group and `term`; then SIGKILL and `reap`; then it is
+ * given up with a warning. Each step ends early when the leader has exited and nobody
+ * of its group is left. Meanwhile its output is read and thrown away, so that it does
+ * not stick in a write (M8). A child that exits by itself in time is never signaled
+ * (M6, M7).
  */
 #ifndef MCPI_RUN_CHILD_H
 #define MCPI_RUN_CHILD_H
@@ -25,16 +26,17 @@ struct mcpi_child_options {
     struct mcpi_process_options
         process; /* in and out are set here; mem is the loop's */
     struct mcpi_child_times times;
-    /* The leader has exited, whoever holds its pipes (M5). Once, on the loop, not from
-     * inside mcpi_child_new; may close or kill the child. May be NULL. */
+    /* The leader has exited, whoever holds its pipes (M5); wait_status as in struct
+     * mcpi_process. Once, on the loop, not from inside mcpi_child_new; may close or
+     * kill the child. May be NULL. */
     void (*exited)(void *user, int wait_status);
     void *user;
 };
 
 /* Start it, with pipes of ours on its stdin and stdout: *ret_in is written to, *ret_out
  * read from; both are the caller's, close-on-exec, not blocking. Statuses of
- * mcpi_process_spawn. With a death signal this thread must live as long as the child. The
- * strings are not kept. [loop] */
+ * mcpi_process_spawn. With a death signal this thread must live as long as the child.
+ * The strings are not kept. [loop] */
 int mcpi_child_new(const struct mcpi_child_options *opt, struct mcpi_child **ret_child,
                    int *ret_in, int *ret_out, mcp_error *err);
 

@@ -2,9 +2,9 @@
  * process.c - a process of ours
  *
  * The leader: runs, exited (a zombie, which we keep), reaped. It is reaped by us when
- * nobody of its group is seen any more, or by the program around us at any time. A number
- * is not given out again as long as a process or a zombie has it as pid, group or
- * session. So -pid means our group while the leader is not reaped; and afterwards as
+ * nobody of its group is seen any more, or by the program around us at any time. A
+ * number is not given out again as long as a process or a zombie has it as pid, group
+ * or session. So -pid means our group while the leader is not reaped; and afterwards as
  * long as its members hold it, which is looked at each time before it is signaled.
  */
 #include "run/process.h"
@@ -109,8 +109,8 @@ census_add(struct census *census, const struct mcpi_process *process,
         census->alive = stat->pid;
 }
 
-/* Processes come in the order of their numbers, and a child's is nearly always higher: one
- * that forks and exits meanwhile does not hide its child. */
+/* Processes come in the order of their numbers, and a child's is nearly always higher:
+ * one that forks and exits meanwhile does not hide its child. */
 static int
 census_take(struct census *census, const struct mcpi_process *process)
 {
@@ -136,8 +136,8 @@ census_take(struct census *census, const struct mcpi_process *process)
     return pid == -1 ? 0 : MCP_E_STATE;
 }
 
-/* The leader has exited. If nobody is seen, its zombie is given up and the kernel asked:
- * some may be hidden, or there is no /proc of ours to look at. */
+/* The leader has exited. If nobody is seen, its zombie is given up and the kernel
+ * asked: some may be hidden, or there is no /proc of ours to look at. */
 static bool
 group_look(struct mcpi_process *process)
 {

@@ -6,11 +6,11 @@
  * program's SIGCHLD is left alone, and nobody else's child is waited for (M11). Signal
  * dispositions and mask are the defaults in the child and untouched in the parent.
  *
- * The dead leader is not waited for until nobody of its group is left: a zombie keeps its
- * number from being given to somebody else, so that the group can be signaled (M10). If
- * the program around us waits for every child, or ignores SIGCHLD, its exit status is not
- * known, and its number is only ours as long as somebody of the group holds it.
- * [any], one thread at a time for each process.
+ * The dead leader is not waited for until nobody of its group is left: a zombie keeps
+ * its number from being given to somebody else, so that the group can be signaled
+ * (M10). If the program around us waits for every child, or ignores SIGCHLD, its exit
+ * status is not known, and its number is only ours as long as somebody of the group
+ * holds it. [any], one thread at a time for each process.
  */
 #ifndef MCPI_RUN_PROCESS_H
 #define MCPI_RUN_PROCESS_H
@@ -32,7 +32,8 @@ struct mcpi_process_options {
     bool own_err;     /* err is used; false: the child shares our stderr */
     /* Sent to it when our process dies (M22); 0: none. The kernel means the thread that
      * called spawn: the signal comes also when only that one ends, so it must live as
-     * long as the child. A program that changes its user when executed does not get it. */
+     * long as the child. A program that changes its user when executed does not get
+     * it. */
     int death_signal;
 };
 
@@ -47,17 +48,17 @@ struct mcpi_process {
 };
 
 /* Start it. Returns when the program runs: MCP_E_INVAL with the reason in err if it
- * cannot be executed (not found, not executable, no such folder), MCP_E_LIMIT for want of
- * processes or descriptors, MCP_E_NOMEM, MCP_E_STATE if the system has no pidfd (Linux
- * before 5.4). Nothing is left behind then. */
+ * cannot be executed (not found, not executable, no such folder), MCP_E_LIMIT for want
+ * of processes or descriptors, MCP_E_NOMEM, MCP_E_STATE if the system has no pidfd
+ * (Linux before 5.4). Nothing is left behind then. */
 int mcpi_process_spawn(struct mcpi_process *process,
                        const struct mcpi_process_options *opt, mcp_error *err);
 
 /* Look whether it has exited, without waiting. */
 bool mcpi_process_poll(struct mcpi_process *process);
 
-/* Signal the whole group, also when the leader is dead. 0: sent; MCP_E_CLOSED: nobody is
- * left; MCP_E_STATE: not allowed, so somebody is (M9). */
+/* Signal the whole group, also when the leader is dead. 0: sent; MCP_E_CLOSED: nobody
+ * is left; MCP_E_STATE: not allowed, so somebody is (M9). */
 int mcpi_process_signal(struct mcpi_process *process, int signal);
 
 /* Is anybody of the group alive, the leader aside once it has exited? Then reads /proc,

@@ -26,8 +26,8 @@ struct mcpi_procfs_stat {
 /* It has not executed a program since it was forked off (PF_FORKNOEXEC of Linux). */
 #define MCPI_PROCFS_FORKED 0x40U
 
-/* Are its numbers those of our processes? Not if it was mounted in another pid namespace,
- * nor if there is none. */
+/* Are its numbers those of our processes? Not if it was mounted in another pid
+ * namespace, nor if there is none. */
 bool mcpi_procfs_is_ours(void);
 
 /* MCP_E_STATE: no such folder. MCP_E_LIMIT: no descriptor for it. */
@@ -36,7 +36,8 @@ int mcpi_procfs_open(struct mcpi_procfs *procfs, const char *folder);
 long mcpi_procfs_next(struct mcpi_procfs *procfs);
 void mcpi_procfs_close(struct mcpi_procfs *procfs);
 
-/* MCP_E_CLOSED: no such process, or none that we may see. MCP_E_LIMIT: no descriptor. */
+/* MCP_E_CLOSED: no such process, or none that we may see. MCP_E_LIMIT: no
+ * descriptor. */
 int mcpi_procfs_stat(pid_t pid, struct mcpi_procfs_stat *ret_stat);
 
 /* The same from the text of its stat file. MCP_E_SYNTAX: it is none. */

@@ -1,16 +1,16 @@
 /*
  * spawn.c - starting a program
  *
- * All that needs memory or a lock is done first, in a plan. Then vfork: the child works on
- * our stack while this thread sleeps, so a large program pays nothing for its size, and
- * the child must not change anything that we look at later. It makes system calls only,
- * with all signals blocked (a handler of the program would run in our memory) and
+ * All that needs memory or a lock is done first, in a plan. Then vfork: the child works
+ * on our stack while this thread sleeps, so a large program pays nothing for its size,
+ * and the child must not change anything that we look at later. It makes system calls
+ * only, with all signals blocked (a handler of the program would run in our memory) and
  * with cancellation off. Some tools turn vfork into fork, which works here too.
  *
- * How it went comes back through a pipe that closes itself when the program is executed:
- * nothing means that it runs. Another thread of the program may fork at the wrong moment
- * and hold that pipe open in a process of its own; so we do not wait for its end for
- * ever, but look whether the child has executed something.
+ * How it went comes back through a pipe that closes itself when the program is
+ * executed: nothing means that it runs. Another thread of the program may fork at the
+ * wrong moment and hold that pipe open in a process of its own; so we do not wait for
+ * its end for ever, but look whether the child has executed something.
  */
 #include "run/spawn.h"
 
@@ -190,7 +190,9 @@ child_execute(const struct plan *plan)
     child_fail(plan, STEP_PROGRAM, error);
 }
 
-static _Noreturn void __attribute__((noinline)) child_run(const struct plan *plan)
+/* Not inlined: it must not share a place on the stack with what the parent needs. */
+__attribute__((noinline)) static _Noreturn void
+child_run(const struct plan *plan)
 {
     (void)setsid(); /* a new process leads no group, so it cannot fail */
     child_set_descriptors(plan);
@@ -383,14 +385,15 @@ plan_report(struct plan *plan, mcp_error *err)
     return 0;
 }
 
-/* Also finds out whether the system has such a thing, before anything is started. */
+/* Also finds out whether the system has such a thing, before anything is started; some
+ * sandboxes do not permit what they do not know. */
 static int
 plan_room(struct plan *plan, mcp_error *err)
 {
     plan->room = pidfd_open_for(plan->parent);
-    if (plan->room < 0)
-        return fail_system(err, errno, "cannot watch a process");
-    return 0;
+    if (plan->room >= 0)
+        return 0;
+    return fail_system(err, errno == EPERM ? ENOSYS : errno, "cannot watch a process");
 }
 
 static int

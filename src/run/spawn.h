@@ -1,11 +1,11 @@
-/* spawn.h - starting a program: what it gets is ready before the fork, or it is not made */
+/* spawn.h - starting a program: it runs with what it was given, or nothing is left */
 #ifndef MCPI_RUN_SPAWN_H
 #define MCPI_RUN_SPAWN_H
 
 #include "run/process.h"
 
-/* Start it, and wait until the program runs. *ret_pidfd is close-on-exec; -1: it has ended
- * already, and the program around us has waited for it. Statuses and options as
+/* Start it, and wait until the program runs. *ret_pidfd is close-on-exec; -1: it has
+ * ended already, and the program around us has waited for it. Statuses and options as
  * mcpi_process_spawn has them. [any] */
 int mcpi_spawn(const struct mcpi_process_options *opt, pid_t *ret_pid, int *ret_pidfd,
                mcp_error *err);

@@ -231,8 +231,8 @@ helper_main(char **what)
         "/proc/self/exe", __VA_ARGS__, NULL \
     }
 
-/* In place of TEST_MAIN. libuv opens two descriptors with the first loop and keeps them,
- * so there is one before anything is counted. */
+/* In place of TEST_MAIN. libuv opens two descriptors with the first loop and keeps
+ * them, so there is one before anything is counted. */
 #define PROCESS_TEST_MAIN(...)                                             \
     int main(int argc, char **argv)                                        \
     {                                                                      \
@@ -355,7 +355,7 @@ kill_reset(void)
     kill_count = 0;
 }
 
-/* ---- what is left ----------------------------------------------------------------- */
+/* ---- what is left -------------------------------------------------------------- */
 
 static inline int
 count_descriptors(void)
@@ -392,8 +392,9 @@ await_exit(pid_t pid)
 
 #define IN_FORK_SKIP 77
 
-/* A check that would harm the test program runs in a fork of it: 0 is good, IN_FORK_SKIP
- * means that it is not possible here, everything else is the line that failed. */
+/* A check that would harm the test program runs in a fork of it: 0 is good,
+ * IN_FORK_SKIP means that it is not possible here, everything else is the line that
+ * failed. */
 #define IN_FORK_CHECK(condition)                                            \
     do {                                                                    \
         if (!(condition)) {                                                 \

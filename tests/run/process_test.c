@@ -297,7 +297,7 @@ M9_not_allowed_is_not_gone(void **state)
     assert_int_equal(mcpi_process_done(&process, 0), 0);
 }
 
-/* ---- without a useful /proc -------------------------------------------------------- */
+/* ---- without a useful /proc ---------------------------------------------------- */
 
 static bool
 lives_without_descriptors(struct mcpi_process *process)
@@ -361,7 +361,8 @@ recycle(pid_t number)
     return pid == number && read(ready[0], text, 1) == 1 ? 0 : -1;
 }
 
-/* The number belongs to somebody else's group now, and ours is buried by us or by the host. */
+/* The number belongs to somebody else's group now, and ours is buried by us or by the
+ * host. */
 static int
 check_recycled(bool own_proc, bool host_reaps)
 {
@@ -457,7 +458,7 @@ M10_a_number_that_somebody_else_has_got_is_not_signaled(void **state)
     in_fork(check_all_recycled);
 }
 
-/* ---- the program around us --------------------------------------------------------- */
+/* ---- the program around us ----------------------------------------------------- */
 
 static void
 M11_each_is_reaped_once_and_nobody_elses_child(void **state)
