@@ -100,6 +100,14 @@ enum mcp_log_level {
  * logs; must not call back into it. */
 typedef void mcp_log_fn(void *user, enum mcp_log_level level, const char *line);
 
+/* Which protocol eras to speak. A server serves those; a client looks for one of them, the
+ * modern one first. */
+enum mcp_era {
+    MCP_ERA_BOTH = 0,
+    MCP_ERA_MODERN, /* 2026-07-28 only */
+    MCP_ERA_LEGACY  /* 2025-11-25 and before only */
+};
+
 /* The version of the library in use, "0.1.0". [any] */
 MCP_API const char *mcp_version(void);
 

@@ -1,0 +1,143 @@
+/*
+ * call.h - a call from the inside: a handle that any thread may hold, over a call of
+ * core
+ *
+ * Three parties. The user's thread claims the id, makes the block and posts `begin`;
+ * after that it posts `act` when it wants something (a cancel, its freedom). The loop
+ * starts the call of core, hears of its end, publishes the outcome under `lock`, and
+ * adds callbacks to the lane. The lane runs them where they may block.
+ *
+ * The block is counted: the user's handle, and the loop side. The loop side lets go
+ * when the call has ended, nothing of it is on its way (begin, act, a delivery, a wait
+ * for its signal), and either nobody can ask whether its signal has left, or the client
+ * is going. From then on it is `gone`: only memory is left, whatever becomes of loop
+ * and pool.
+ *
+ * `lock` is a leaf and is not held during callbacks.
+ */
+#ifndef MCPI_API_CALL_H
+#define MCPI_API_CALL_H
+
+#include "api/client.h"
+#include "core/call.h"
+#include "run/token.h"
+
+/* Progress that waits for a slow callback; beyond it the newest replaces the last. */
+#define MCPI_PROGRESS_WAITING 64
+
+struct mcpi_progress_note;
+
+struct mcp_call {
+    atomic_uint refs;
+    const mcp_allocator *mem;
+    struct mcp_client *client; /* counted */
+
+    /* What was asked; constant. Texts are in this block. */
+    struct mcpi_claim claim;
+    char number[24]; /* the id as text, if it is a number */
+    const char *id_text;
+    const char *method, *params, *meta;
+    size_t params_len, meta_len;
+    int64_t timeout_us, total_us; /* as core has them */
+    bool reset_on_progress, detaches;
+    bool on_lane; /* has callbacks */
+    mcp_done_fn *done;
+    void *done_user;
+    void (*on_progress)(mcp_call *call, double progress, double total,
+                        const char *message, void *user);
+    void *progress_user;
+    struct mcpi_scope *scope;  /* counted; NULL: none */
+    struct mcpi_token *parent; /* counted; NULL: none */
+
+    /* Loop thread only. */
+    struct mcpi_list in_client;
+    struct mcpi_call *core; /* until nobody can ask for its signal */
+    struct mcpi_scope_hook scope_hook;
+    struct mcpi_hook parent_hook;
+    bool is_bound; /* parent_hook hangs on parent */
+    int stopped;   /* what ended it, if core only knows "canceled" */
+    bool is_over;
+
+    struct mcpi_post begin, act; /* to the loop */
+    struct mcpi_post final;      /* the last delivery on the lane */
+    struct mcpi_lane lane;       /* if on_lane */
+
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t changed;
+    bool begin_out, act_out, final_out; /* posted, not yet run */
+    unsigned lane_busy;
+    unsigned flushing;
+    bool is_canceled; /* a cancel was asked for */
+    char reason[MCPI_REASON_MAX + 1];
+    bool is_freed;  /* no callback begins any more */
+    bool is_let_go; /* freed or released */
+    bool is_gone;
+    bool is_ended; /* what follows is constant */
+    int status;
+    mcp_doc *answer;
+    mcp_error error;
+    const mcp_json *error_data;
+    int signaled;            /* how its signal ended, once it is gone */
+    size_t progress_left;    /* deliveries that have not returned */
+    size_t progress_waiting; /* of these: not begun */
+    struct mcpi_progress_note *progress_last;
+};
+
+/* What is asked. All is borrowed. */
+struct mcpi_ask {
+    const char *method;
+    const char *params; /* one JSON object without space around it, checked; or NULL */
+    size_t params_len;
+    mcp_done_fn *done;
+    void *user;
+    bool has_handle; /* somebody will let go of it */
+};
+
+/* Functions on the user's handle are mcpi_handle_*: struct mcpi_call is core's. */
+
+/* Find the JSON object in a text: *ret is inside of it, without space around.
+ * MCP_E_INVAL with err, which calls the text `what`: not an object, or a key stands
+ * twice in it. doc: its document, for further checks, or NULL. [any] */
+struct mcpi_text {
+    const char *text;
+    size_t len;
+};
+int mcpi_object_text(const struct mcp_client *client, const char *text,
+                     const char *what, struct mcpi_text *ret, mcp_doc **ret_doc,
+                     mcp_error *err);
+
+/* Copy it, not terminated, as one line. */
+void mcpi_copy_line(char *into, const struct mcpi_text *text);
+
+/* A new call with what its options say, known to nobody yet (call_make.c). [any] */
+int mcpi_handle_make(struct mcp_client *client, const struct mcpi_ask *ask,
+                     const mcp_call_options *opt, mcp_call **ret_call, mcp_error *err);
+void mcpi_handle_unref(mcp_call *call);
+
+/* Its lane, if it has callbacks (call.c). */
+int mcpi_handle_init_lane(mcp_call *call);
+
+/* Make it, claim its id, post its beginning. Statuses of mcp_client_start. [any] */
+int mcpi_handle_begin(struct mcp_client *client, const struct mcpi_ask *ask,
+                      const mcp_call_options *opt, mcp_call **ret_call, mcp_error *err);
+
+/* mcp_call_wait without its checks: this thread may wait. until: a moment. [any] */
+int mcpi_handle_wait(mcp_call *call, int64_t until, mcp_reply **ret_reply,
+                     mcp_error *err);
+
+/* Ask for its end; reason NULL: a fixed text. False: it has ended already. [any] */
+bool mcpi_handle_cancel(mcp_call *call, const char *reason);
+
+/* mcp_call_free without its checks. [any] */
+void mcpi_handle_free(mcp_call *call);
+
+/* The link is gone, and with it all that could still be asked of core. [loop] */
+void mcpi_handle_strand(mcp_call *call);
+
+/* Let go of the loop side, if nothing holds it any more. [loop] */
+void mcpi_handle_settle(mcp_call *call);
+
+/* Tell the user of progress, on the lane (call_progress.c). [loop] */
+void mcpi_handle_progress(mcp_call *call, const struct mcpi_progress *p);
+
+#endif

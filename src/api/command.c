@@ -1,0 +1,375 @@
+/*
+ * command.c - a command, run for a request and ended with it
+ *
+ * One poll loop on the thread of the caller: output, input, the process, the request's
+ * cancel. Whatever ends the command ends its whole process group, and the end is the
+ * process's own: what a grandchild holds open is not waited for (M5).
+ *
+ *   RUNNING -> (exited) -> over
+ *           -> TERM, grace -> KILL -> over      cancel, time limit, a callback's wish
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/request.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "run/loop.h"
+#include "run/pool.h"
+#include "run/process.h"
+
+#define DEFAULT_OUTPUT ((size_t)1 << 20) /* of each stream: what a model can read */
+#define DEFAULT_GRACE_US 2000000 /* as for a child that is closed (M1) */
+#define REAP_US 2000000          /* after SIGKILL only the kernel is slow */
+#define GROUP_MS 20 /* a group has no descriptor to wait on: look that often */
+#define CHUNK 16384
+
+enum { IN, OUT, ERR, STREAMS };
+
+struct command {
+    mcp_command opt;
+    struct mcpi_process process;
+    int pipe[STREAMS]; /* our ends; -1: closed */
+    size_t fed;        /* of the input */
+    struct mcpi_buf kept[STREAMS];
+    bool cut;
+    int cancel_fd;
+    int64_t deadline; /* of the command */
+    int64_t kill_at;  /* SIGKILL is due then; MCPI_NEVER: not told to end */
+    int status;       /* why it was told to end; 0: it was not */
+};
+
+/* ---- pipes ------------------------------------------------------------------ */
+
+static void
+close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* A pipe of which our end does not block and the other does. */
+static int
+open_pipe(int *ours, int *theirs, bool we_read)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return MCP_E_LIMIT;
+    *ours = ends[we_read ? 0 : 1];
+    *theirs = ends[we_read ? 1 : 0];
+    (void)fcntl(*ours, F_SETFL, O_NONBLOCK); /* cannot fail on a new pipe */
+    return 0;
+}
+
+static int
+command_spawn(struct command *c, mcp_error *err)
+{
+    int theirs[STREAMS] = {-1, -1, -1};
+    struct mcpi_process_options opt = {0};
+    int r = 0;
+
+    if (c->opt.input)
+        r = open_pipe(&c->pipe[IN], &theirs[IN], false);
+    if (r == 0)
+        r = open_pipe(&c->pipe[OUT], &theirs[OUT], true);
+    if (r == 0)
+        r = open_pipe(&c->pipe[ERR], &theirs[ERR], true);
+    if (r == 0) {
+        opt.argv = c->opt.argv;
+        opt.env = c->opt.env;
+        opt.cwd = c->opt.cwd;
+        opt.in = theirs[IN];
+        opt.out = theirs[OUT];
+        opt.err = theirs[ERR];
+        opt.own_err = true;
+        r = mcpi_process_spawn(&c->process, &opt, err);
+    } else {
+        mcpi_error_set(err, r, "no descriptors left for a command");
+    }
+    for (int i = 0; i < STREAMS; i++)
+        close_fd(&theirs[i]);
+    return r;
+}
+
+/* ---- what comes and goes ------------------------------------------------------ */
+
+static void
+command_keep(struct command *c, int which, const char *bytes, size_t len)
+{
+    struct mcpi_buf *kept = &c->kept[which];
+    size_t room = c->opt.max_output - kept->len;
+
+    if (len > room) {
+        c->cut = true;
+        len = room;
+    }
+    mcpi_buf_append(kept, bytes, len);
+}
+
+/* Tell the group to end; the first reason counts. */
+static void
+command_end(struct command *c, int status)
+{
+    int64_t grace = c->opt.grace_ms > 0 ? c->opt.grace_ms * 1000 : DEFAULT_GRACE_US;
+
+    if (c->status != 0)
+        return;
+    c->status = status;
+    c->kill_at = mcpi_time_add(mcpi_loop_clock(), grace);
+    (void)mcpi_process_signal(&c->process, SIGTERM); /* gone: poll will see it */
+    close_fd(&c->pipe[IN]);
+}
+
+/* Read what is there. False: nothing was. */
+static bool
+command_read(struct command *c, int which)
+{
+    char bytes[CHUNK];
+    ssize_t n = read(c->pipe[which], bytes, sizeof(bytes));
+    int r = 0;
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (n <= 0) {
+        close_fd(&c->pipe[which]);
+        return false;
+    }
+    command_keep(c, which, bytes, (size_t)n);
+    if (c->opt.on_output && c->status == 0)
+        r = c->opt.on_output(c->opt.user, which == ERR, bytes, (size_t)n);
+    if (r < 0)
+        command_end(c, r);
+    return true;
+}
+
+/* A worker blocks all signals, but this may be any thread of the program's: a command
+ * that closes its stdin must not kill us (M21). */
+static ssize_t
+write_without_signal(int fd, const char *bytes, size_t len)
+{
+    const struct timespec now = {0, 0};
+    sigset_t pipe_signal, before, pending;
+    bool was_pending;
+    ssize_t n;
+
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    sigpending(&pending);
+    was_pending = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+    n = write(fd, bytes, len);
+    if (n < 0 && errno == EPIPE && !was_pending) {
+        (void)sigtimedwait(&pipe_signal, NULL, &now);
+        errno = EPIPE;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return n;
+}
+
+static void
+command_feed(struct command *c)
+{
+    size_t left = c->opt.input_length - c->fed;
+    ssize_t n = 0;
+
+    if (left > 0)
+        n = write_without_signal(c->pipe[IN], c->opt.input + c->fed, left);
+    if (n > 0)
+        c->fed += (size_t)n;
+    if (c->fed == c->opt.input_length || (n < 0 && errno != EAGAIN && errno != EINTR))
+        close_fd(&c->pipe[IN]); /* all is said, or nobody listens */
+}
+
+/* ---- its life ------------------------------------------------------------------ */
+
+static int
+poll_timeout(const struct command *c, int64_t now)
+{
+    int64_t until = c->status != 0 ? c->kill_at : c->deadline;
+    int64_t ms;
+
+    ms = until <= now ? 0 : (until - now) / 1000 + 1;
+    if (c->process.exited && ms > GROUP_MS)
+        return GROUP_MS;
+    return ms > 60000 ? 60000 : (int)ms;
+}
+
+/* One wait; true: it is over. */
+static bool
+command_turn(struct command *c)
+{
+    struct pollfd fds[STREAMS + 2] = {
+        {.fd = c->pipe[IN], .events = POLLOUT},
+        {.fd = c->pipe[OUT], .events = POLLIN},
+        {.fd = c->pipe[ERR], .events = POLLIN},
+        {.fd = c->process.exited ? -1 : c->process.pidfd, .events = POLLIN},
+        {.fd = c->status != 0 ? -1 : c->cancel_fd, .events = POLLIN},
+    };
+    int64_t now = mcpi_loop_clock();
+
+    (void)poll(fds, STREAMS + 2, poll_timeout(c, now));
+    now = mcpi_loop_clock();
+    if (fds[IN].revents && c->pipe[IN] >= 0)
+        command_feed(c);
+    if (fds[OUT].revents)
+        (void)command_read(c, OUT);
+    if (fds[ERR].revents)
+        (void)command_read(c, ERR);
+    if (fds[STREAMS + 1].revents)
+        command_end(c, MCP_E_CANCELED);
+    else if (now >= c->deadline)
+        command_end(c, MCP_E_TIMEOUT);
+    if (c->status != 0 && now >= c->kill_at)
+        return true;
+    return mcpi_process_poll(&c->process) &&
+           (c->status == 0 || !mcpi_process_group_lives(&c->process));
+}
+
+/* What was written before the exit is in the pipes; nothing more is waited for. */
+static void
+command_drain(struct command *c)
+{
+    for (int which = OUT; which <= ERR; which++)
+        while (c->pipe[which] >= 0 && c->kept[which].len < c->opt.max_output &&
+               command_read(c, which))
+            continue;
+}
+
+static int
+command_run(struct command *c, mcp_error *err)
+{
+    int r;
+
+    r = command_spawn(c, err);
+    if (r < 0)
+        return r;
+    while (!command_turn(c))
+        continue;
+    if (c->status == 0)
+        command_drain(c);
+    if (mcpi_process_done(&c->process, REAP_US) < 0 && c->status == 0)
+        c->status = MCP_E_TIMEOUT;
+    if (c->status < 0)
+        return mcpi_error_set(err, c->status, "%s: %s", c->opt.argv[0],
+                              mcp_status_text(c->status));
+    return 0;
+}
+
+/* ---- for the handler ------------------------------------------------------------ */
+
+/* Terminated text in memory from malloc: the result has no allocator. */
+static int
+give_text(struct mcpi_buf *kept, char **ret_text, size_t *ret_len)
+{
+    size_t len = kept->len;
+
+    mcpi_buf_char(kept, '\0');
+    if (kept->status < 0)
+        return kept->status;
+    *ret_text = kept->data;
+    *ret_len = len;
+    kept->data = NULL;
+    kept->len = kept->cap = 0;
+    return 0;
+}
+
+static int
+command_give(struct command *c, mcp_command_result *ret, mcp_error *err)
+{
+    int wait_status = c->process.wait_status;
+    int r;
+
+    ret->exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
+    ret->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+    ret->is_cut = c->cut;
+    r = give_text(&c->kept[OUT], &ret->output, &ret->output_length);
+    if (r == 0)
+        r = give_text(&c->kept[ERR], &ret->errors, &ret->errors_length);
+    if (r < 0)
+        mcpi_error_set(err, r, "no memory for the output of a command");
+    return r;
+}
+
+static void
+command_init(struct command *c)
+{
+    const mcp_allocator *mem = mcpi_mem_or_malloc(NULL);
+
+    c->process = (struct mcpi_process){.pidfd = -1};
+    for (int i = 0; i < STREAMS; i++)
+        c->pipe[i] = -1;
+    if (c->opt.max_output == 0)
+        c->opt.max_output = DEFAULT_OUTPUT;
+    for (int i = OUT; i <= ERR; i++)
+        mcpi_buf_init(&c->kept[i], mem, c->opt.max_output + 1);
+    c->kill_at = MCPI_NEVER;
+    c->deadline = MCPI_NEVER;
+    if (c->opt.timeout_ms > 0 && c->opt.timeout_ms < INT64_MAX / 1000)
+        c->deadline = mcpi_time_add(mcpi_loop_clock(), c->opt.timeout_ms * 1000);
+}
+
+static void
+command_done(struct command *c)
+{
+    for (int i = 0; i < STREAMS; i++)
+        close_fd(&c->pipe[i]);
+    for (int i = OUT; i <= ERR; i++)
+        mcpi_buf_done(&c->kept[i]);
+}
+
+int
+mcp_request_command(mcp_request *req, const mcp_command *command,
+                    mcp_command_result *ret_result, mcp_error *err)
+{
+    mcp_command_result result = {0};
+    struct command c = {0};
+    int r;
+
+    if (!ret_result)
+        return mcpi_error_set(err, MCP_E_INVAL, "no place for the result");
+    *ret_result = result;
+    if (!req || mcpi_options_read(&c.opt, sizeof(c.opt), command) < 0 || !c.opt.argv ||
+        !c.opt.argv[0])
+        return mcpi_error_set(err, MCP_E_INVAL, "no command");
+    if (mcpi_loop_any_here())
+        return mcpi_error_set(err, MCP_E_STATE, "a command would block this loop");
+    r = mcp_request_cancel_fd(req, &c.cancel_fd);
+    if (r == 0 && mcp_request_is_canceled(req))
+        r = MCP_E_CANCELED;
+    if (r == 0)
+        r = mcpi_pool_wait_begin();
+    if (r < 0)
+        return mcpi_error_set(err, r, "%s: %s", c.opt.argv[0], mcp_status_text(r));
+    command_init(&c);
+    r = command_run(&c, err);
+    mcpi_pool_wait_end();
+    if (r == 0)
+        r = command_give(&c, &result, err);
+    if (r == 0)
+        *ret_result = result;
+    else
+        mcp_command_result_done(&result);
+    command_done(&c);
+    return r;
+}
+
+void
+mcp_command_result_done(mcp_command_result *result)
+{
+    const mcp_allocator *mem = mcpi_mem_or_malloc(NULL);
+
+    if (!result)
+        return;
+    mcpi_free(mem, result->output);
+    mcpi_free(mem, result->errors);
+    *result = (mcp_command_result){0};
+}

@@ -1,0 +1,124 @@
+/*
+ * handler.c - a tool's handler is run: at once, on a worker, or begun
+ *
+ * What arguments must be is checked before the handler sees them, on the loop where
+ * that is quick. Arguments that do not fit are the model's mistake and not the
+ * client's, so the answer is a result that the model can read ("Input validation
+ * errors" are tool execution errors: 2026-07-28 and 2025-11-25, server/tools, Error
+ * Handling).
+ */
+#include "api/request.h"
+#include "api/server.h"
+
+/* ---- arguments ---------------------------------------------------------- */
+
+/* 0: they fit. 1: they do not, and the result says so. Negative: not known. */
+static int
+arguments_check(mcp_request *req)
+{
+    mcp_error why = {0};
+    int r;
+
+    r = mcpi_tool_check_input(req->tool, mcp_request_arguments(req), &why);
+    if (r == 0 || r == MCP_E_NOMEM)
+        return r;
+    r = mcp_result_fail(&req->out, "Invalid arguments: %s", why.message);
+    return r < 0 ? r : 1;
+}
+
+/* ---- the handler -------------------------------------------------------- */
+
+static int
+handler_run(mcp_request *req)
+{
+    atomic_uint_fast64_t *live = &req->server->tally.live_handlers;
+    int r;
+
+    req->entered = true;
+    atomic_fetch_add_explicit(live, 1, memory_order_relaxed);
+    r = req->tool->handler(req, &req->out, req->tool->user);
+    atomic_fetch_sub_explicit(live, 1, memory_order_relaxed);
+    return r;
+}
+
+/* On a worker. A check that may take its time is made here. */
+static void
+on_work(struct mcpi_job *job)
+{
+    mcp_request *req = MCPI_CONTAINER(job, mcp_request, job);
+    int misfit = req->tool->input_schema ? arguments_check(req) : 0;
+    int r = misfit < 0 ? misfit : 0;
+
+    if (mcp_request_is_canceled(req))
+        r = MCP_E_CANCELED; /* before it began */
+    else if (misfit == 0)
+        r = handler_run(req);
+    (void)mcpi_request_end(req, r);
+}
+
+static void
+handler_submit(mcp_request *req)
+{
+    int r;
+
+    req->job.work = on_work;
+    r = mcpi_pool_submit(req->server->pool, &req->job);
+    if (r == 0)
+        return;
+    MCPI_LOG(&req->server->log, MCP_LOG_ERROR, "no worker for the tool %s: %s",
+             req->tool->name, mcp_status_text(r));
+    mcpi_request_refuse(req, MCPI_RPC_INTERNAL_ERROR, "No worker is free");
+    (void)mcpi_request_end(req, MCP_E_PEER);
+}
+
+/* It may be finished from inside: then it goes home when the handler has returned. */
+static void
+handler_start(mcp_request *req)
+{
+    int r;
+
+    req->entered = true;
+    req->starting = true;
+    atomic_fetch_add_explicit(&req->server->tally.live_handlers, 1,
+                              memory_order_relaxed);
+    r = req->tool->handler(req, &req->out, req->tool->user);
+    if (r != 0)
+        mcp_request_finish(req, r);
+    req->starting = false;
+    if (req->home_due)
+        mcpi_request_go_home(req);
+}
+
+void
+mcp_request_finish(mcp_request *req, int status)
+{
+    if (!req || !req->tool || req->tool->kind != MCPI_STARTS ||
+        mcpi_server_guard(req->server) < 0)
+        return;
+    (void)mcpi_request_end(req, status);
+}
+
+/* Made now, so that nothing that waits for its cancel can fail for want of memory. */
+static bool
+handler_has_token(mcp_request *req)
+{
+    return req->tool->kind == MCPI_REPLIES || mcpi_request_get_token(req);
+}
+
+void
+mcpi_request_call_tool(mcp_request *req)
+{
+    bool later = req->tool->kind == MCPI_RUNS && req->tool->input_schema;
+    int r = later ? 0 : arguments_check(req);
+
+    if (r == 0 && !handler_has_token(req))
+        r = MCP_E_NOMEM;
+    if (r != 0)
+        (void)mcpi_request_end(req, r > 0 ? 0 : r);
+    else if (req->tool->kind == MCPI_REPLIES)
+        (void)mcpi_request_end(req, handler_run(req));
+    else if (req->tool->kind == MCPI_STARTS)
+        handler_start(req);
+    else
+        handler_submit(req);
+}

@@ -1,0 +1,470 @@
+/*
+ * request.c - one run of a handler: what was asked, and how it ends
+ *
+ * Ending has an owner: the first to set `over`. What it does then it does on its own
+ * thread (hooks off, clean-up, the answer), because a handler's clean-up may block; the
+ * rest is the loop's. From the moment the request is posted home it may be gone.
+ */
+#include "api/request.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/server.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+/* ---- what was asked ----------------------------------------------------- */
+
+const mcp_json *
+mcp_request_params(const mcp_request *req)
+{
+    return req ? req->x->rpc.params : NULL;
+}
+
+const mcp_json *
+mcp_request_arguments(const mcp_request *req)
+{
+    return mcp_json_get(mcp_request_params(req), "arguments");
+}
+
+const mcp_json *
+mcp_request_meta(const mcp_request *req)
+{
+    return mcp_json_get(mcp_request_params(req), "_meta");
+}
+
+const char *
+mcp_request_method(const mcp_request *req)
+{
+    return req ? req->x->rpc.method_name : "";
+}
+
+const char *
+mcp_request_name(const mcp_request *req)
+{
+    if (!req || req->x->rpc.method != MCPI_METHOD_TOOLS_CALL)
+        return "";
+    return mcp_json_string(mcp_json_get(req->x->rpc.params, "name"), "");
+}
+
+const mcp_json *
+mcp_request_client_info(const mcp_request *req)
+{
+    return req ? req->x->caller.info : NULL;
+}
+
+const mcp_json *
+mcp_request_client_capabilities(const mcp_request *req)
+{
+    return req ? req->x->caller.capabilities : NULL;
+}
+
+const char *
+mcp_request_version(const mcp_request *req)
+{
+    return req ? req->x->caller.version : "";
+}
+
+void *
+mcp_request_server_user(const mcp_request *req)
+{
+    return req ? req->server->user : NULL;
+}
+
+mcp_loop *
+mcp_request_loop(const mcp_request *req)
+{
+    return req ? req->server->loop : NULL;
+}
+
+mcp_result *
+mcp_request_result(mcp_request *req)
+{
+    return req ? &req->out : NULL;
+}
+
+/* An id is as long as a message may be, so a long one is written on the heap. */
+static const char *
+id_write(mcp_request *req)
+{
+    const struct mcpi_id *id = &req->x->rpc.id;
+    struct mcpi_buf buf;
+
+    mcpi_buf_init(&buf, req->server->mem, SIZE_MAX);
+    mcpi_id_write(&buf, id);
+    mcpi_buf_char(&buf, '\0');
+    if (buf.status < 0) {
+        mcpi_buf_done(&buf);
+        return NULL;
+    }
+    if (buf.len > sizeof(req->short_id))
+        return buf.data;
+    memcpy(req->short_id, buf.data, buf.len);
+    mcpi_buf_done(&buf);
+    return req->short_id;
+}
+
+const char *
+mcp_request_id(const mcp_request *req)
+{
+    mcp_request *own = (mcp_request *)(uintptr_t)req; /* the text is made when asked */
+    const char *text;
+
+    if (!req)
+        return "";
+    text = atomic_load_explicit(&own->id_text, memory_order_acquire);
+    if (text)
+        return text;
+    pthread_mutex_lock(&own->lock);
+    text = atomic_load_explicit(&own->id_text, memory_order_relaxed);
+    if (!text) {
+        text = id_write(own);
+        atomic_store_explicit(&own->id_text, text, memory_order_release);
+    }
+    pthread_mutex_unlock(&own->lock);
+    return text ? text : "";
+}
+
+/* ---- its arguments as a struct ------------------------------------------ */
+
+struct mcpi_decoded_node {
+    struct mcpi_decoded_node *next;
+    mcp_decoded *decoded;
+};
+
+int
+mcp_request_bind(mcp_request *req, void *into)
+{
+    struct mcpi_decoded_node *node;
+    int r;
+
+    if (!req || !into)
+        return MCP_E_INVAL;
+    if (!req->tool || !req->tool->input)
+        return MCP_E_STATE;
+    node = mcpi_alloc(req->server->mem, sizeof(*node));
+    if (!node)
+        return MCP_E_NOMEM;
+    r = mcp_fields_decode(req->tool->input, req->x->doc, mcp_request_arguments(req),
+                          into, &node->decoded, NULL);
+    if (r < 0) {
+        mcpi_free(req->server->mem, node);
+        return r;
+    }
+    node->next = req->decoded;
+    req->decoded = node;
+    return 0;
+}
+
+static void
+decoded_free(mcp_request *req)
+{
+    struct mcpi_decoded_node *node, *next;
+
+    for (node = req->decoded; node; node = next) {
+        next = node->next;
+        mcp_decoded_free(node->decoded);
+        mcpi_free(req->server->mem, node);
+    }
+}
+
+/* ---- clean-up ----------------------------------------------------------- */
+
+struct mcpi_defer {
+    struct mcpi_defer *next;
+    void (*fn)(void *user);
+    void *user;
+};
+
+int
+mcp_request_defer(mcp_request *req, void (*fn)(void *user), void *user)
+{
+    struct mcpi_defer *defer;
+
+    if (!req || !fn)
+        return MCP_E_INVAL;
+    defer = mcpi_alloc(req->server->mem, sizeof(*defer));
+    if (!defer)
+        return MCP_E_NOMEM;
+    defer->fn = fn;
+    defer->user = user;
+    pthread_mutex_lock(&req->lock);
+    defer->next = req->defers;
+    req->defers = defer;
+    pthread_mutex_unlock(&req->lock);
+    return 0;
+}
+
+static struct mcpi_defer *
+defer_pop(mcp_request *req)
+{
+    struct mcpi_defer *defer;
+
+    pthread_mutex_lock(&req->lock);
+    defer = req->defers;
+    if (defer)
+        req->defers = defer->next;
+    pthread_mutex_unlock(&req->lock);
+    return defer;
+}
+
+static void
+defers_run(mcp_request *req)
+{
+    struct mcpi_defer *defer;
+
+    for (defer = defer_pop(req); defer; defer = defer_pop(req)) {
+        defer->fn(defer->user);
+        mcpi_free(req->server->mem, defer);
+    }
+}
+
+/* ---- errors ------------------------------------------------------------- */
+
+MCP_PRINTF(3, 0)
+static void
+request_note_error(mcp_request *req, int code, const char *format, va_list args)
+{
+    struct mcpi_result *answer = &req->out.answer;
+
+    req->fail_code = code ? code : MCPI_RPC_INTERNAL_ERROR;
+    (void)vsnprintf(answer->message, sizeof(answer->message), format, args);
+    mcpi_text_clean(answer->message, sizeof(answer->message), answer->message,
+                    strlen(answer->message));
+}
+
+void
+mcpi_request_refuse(mcp_request *req, int code, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    request_note_error(req, code, format, args);
+    va_end(args);
+}
+
+/* Printed again: a message is one line. What is no JSON is left out, with a word. */
+static void
+fail_take_data(mcp_request *req, const char *data)
+{
+    const mcp_json_options opt = MCP_JSON_OPTIONS(.allocator = req->server->mem);
+    mcp_doc *doc;
+    int r;
+
+    mcp_text_free(req->fail_data, req->server->mem);
+    req->fail_data = NULL;
+    if (!data)
+        return;
+    r = mcp_doc_parse(data, strlen(data), &opt, &doc, NULL);
+    if (r == 0) {
+        r = mcp_json_print(mcp_doc_root(doc), false, req->server->mem, &req->fail_data,
+                           &req->fail_length);
+        mcp_doc_free(doc);
+    }
+    if (r < 0)
+        MCPI_LOG(&req->server->log, MCP_LOG_WARNING,
+                 "the data of an error is left out: %s", mcp_status_text(r));
+}
+
+int
+mcp_request_fail(mcp_request *req, int code, const char *data, const char *format, ...)
+{
+    va_list args;
+
+    if (!req || !format)
+        return MCP_E_INVAL;
+    va_start(args, format);
+    request_note_error(req, code, format, args);
+    va_end(args);
+    fail_take_data(req, data);
+    return MCP_E_PEER;
+}
+
+/* ---- the answer --------------------------------------------------------- */
+
+/* What was written so far is not sent: an error has data only if its buffer has any. */
+static void
+answer_drop(struct mcpi_buf *buf)
+{
+    mcpi_buf_done(buf);
+    mcpi_buf_init(buf, buf->mem, buf->max);
+}
+
+static void
+answer_noted_error(mcp_request *req)
+{
+    struct mcpi_result *answer = &req->out.answer;
+
+    answer->code = req->fail_code;
+    answer_drop(&answer->body);
+    answer_drop(&answer->meta);
+    if (req->fail_data)
+        mcpi_buf_append(&answer->body, req->fail_data, req->fail_length);
+}
+
+/* The program's own mistake; the peer gets the status in words, the log the
+ * sentence. */
+static void
+answer_internal_error(mcp_request *req, int status, const char *why)
+{
+    bool broken = status == MCP_E_PROTO;
+    char shown[MCPI_ID_SHOWN];
+
+    MCPI_LOG(&req->server->log, broken ? MCP_LOG_WARNING : MCP_LOG_INFO,
+             "request %s (%.60s) failed: %s", mcpi_id_show(&req->x->rpc.id, shown),
+             req->tool ? req->tool->name : mcp_request_method(req), why);
+    answer_drop(&req->out.answer.body);
+    mcpi_result_error(&req->out.answer, MCPI_RPC_INTERNAL_ERROR, "%s",
+                      broken ? "output does not match its schema"
+                             : mcp_status_text(status));
+}
+
+static void
+request_make_answer(mcp_request *req, int status)
+{
+    bool canceled = mcp_request_is_canceled(req);
+    mcp_error why = {0};
+
+    if (canceled && (status == MCP_E_CANCELED || status == 0))
+        return; /* nobody will read it */
+    if (status == 0 && req->tool)
+        status = mcpi_tool_result_close(&req->out, &why);
+    if (status == MCP_E_PEER && req->fail_code != 0)
+        answer_noted_error(req);
+    else if (status != 0)
+        answer_internal_error(req, status,
+                              why.message[0] ? why.message : mcp_status_text(status));
+}
+
+/* ---- its life ----------------------------------------------------------- */
+
+/* Whatever was bound to it ends with it, in a signal-only request too. */
+static void
+request_end_bound(mcp_request *req)
+{
+    struct mcpi_token *token = atomic_load(&req->token);
+
+    if (token && !mcpi_token_set(token, "the request is over", true))
+        mcpi_token_run_hooks(token);
+}
+
+void
+mcpi_request_release(mcp_request *req)
+{
+    mcpi_request_unhook_all(req);
+    defers_run(req);
+    request_end_bound(req);
+}
+
+/* How a handler took its cancel. */
+static void
+request_tally(const mcp_request *req)
+{
+    struct mcpi_tally *tally = &req->server->tally;
+
+    if (!mcp_request_is_canceled(req))
+        return;
+    if (!req->entered)
+        mcpi_tally_add(&tally->never_started, 1);
+    else if (req->status == MCP_E_CANCELED)
+        mcpi_tally_add(&tally->stopped, 1);
+    else
+        mcpi_tally_add(&tally->ran_to_end, 1);
+}
+
+static void
+request_forget_told(mcp_request *req)
+{
+    if (!mcp_request_is_canceled(req))
+        return;
+    pthread_mutex_lock(&req->server->lock);
+    mcpi_list_remove(&req->told);
+    pthread_mutex_unlock(&req->server->lock);
+}
+
+void
+mcpi_request_go_home(mcp_request *req)
+{
+    mcp_server *server = req->server;
+
+    mcpi_request_send_reports(req);
+    request_tally(req);
+    request_forget_told(req);
+    mcpi_exchange_finish(req->x, &req->out.answer, mcpi_loop_now(server->inside));
+    mcpi_request_free(req);
+    mcpi_server_check(server);
+}
+
+static void
+on_home(struct mcpi_post *post)
+{
+    mcpi_request_go_home(MCPI_CONTAINER(post, mcp_request, home));
+}
+
+bool
+mcpi_request_end(mcp_request *req, int status)
+{
+    struct mcpi_loop *loop = req->server->inside;
+
+    if (atomic_exchange(&req->over, true))
+        return false;
+    req->status = status;
+    if (req->entered && req->tool->kind == MCPI_STARTS)
+        atomic_fetch_sub_explicit(&req->server->tally.live_handlers, 1,
+                                  memory_order_relaxed);
+    mcpi_request_release(req);
+    request_make_answer(req, status);
+    if (!mcpi_loop_is_here(loop) || atomic_load(&req->report_posted))
+        mcpi_loop_post(loop, &req->home);
+    else if (req->starting)
+        req->home_due = true;
+    else
+        mcpi_request_go_home(req);
+    return true;
+}
+
+mcp_request *
+mcpi_request_new(mcp_server *server, struct mcpi_exchange *x)
+{
+    mcp_request *req;
+
+    req = mcpi_alloc_zero_first(server->mem, sizeof(*req),
+                                offsetof(mcp_request, out.answer));
+    if (!req)
+        return NULL;
+    if (pthread_mutex_init(&req->lock, NULL) != 0) {
+        mcpi_free(server->mem, req);
+        return NULL;
+    }
+    req->x = x;
+    req->server = server;
+    req->home.fn = on_home;
+    req->progress = -INFINITY;
+    mcpi_list_init(&req->told);
+    mcpi_list_init(&req->hooks);
+    mcpi_list_init(&req->reports);
+    mcpi_tool_result_init(&req->out, server->engine, NULL);
+    server->live++;
+    return req;
+}
+
+void
+mcpi_request_free(mcp_request *req)
+{
+    mcp_server *server = req->server;
+    const char *id = atomic_load_explicit(&req->id_text, memory_order_relaxed);
+
+    server->live--;
+    decoded_free(req);
+    mcp_text_free(req->fail_data, server->mem);
+    if (id && id != req->short_id)
+        mcpi_free(server->mem, (void *)(uintptr_t)id);
+    mcpi_tool_result_done(&req->out);
+    mcpi_token_unref(atomic_load(&req->token));
+    mcpi_tool_unref(req->tool);
+    pthread_mutex_destroy(&req->lock);
+    mcpi_free(server->mem, req);
+}

@@ -1,0 +1,114 @@
+/*
+ * request.h - one run of a handler, as the rest of the api sees it
+ *
+ *   begun   on the loop, when it has arrived: middleware, then the handler or the pool
+ *   over    once, on the thread that ends it: hooks off, clean-up run, answer made
+ *   home    on the loop: the exchange is finished, and the request is gone
+ *
+ * A request is the handler's until it is over, and nobody frees it before it is home.
+ * The exchange belongs to the loop, but what it was made of (rpc, caller, doc) never
+ * changes and may be read by the handler on its thread.
+ */
+#ifndef MCPI_API_REQUEST_H
+#define MCPI_API_REQUEST_H
+
+#include <mcp/request.h>
+#include <pthread.h>
+
+#include "api/result.h"
+#include "core/exchange.h"
+#include "run/pool.h"
+#include "run/post.h"
+#include "run/token.h"
+
+struct mcpi_defer;
+struct mcpi_decoded_node;
+
+struct mcp_request {
+    struct mcpi_exchange *x;
+    struct mcp_server *server;
+    struct mcpi_tool *tool;              /* counted; NULL: no tool's */
+    void (*serve)(mcp_request *req);     /* [loop] what its method does */
+    const struct mcpi_served_ops *inner; /* a method of the library's own: who does */
+    size_t passed;                       /* middlewares that were asked; loop only */
+    bool starting;                       /* inside its start handler; loop only */
+    bool home_due;                       /* over meanwhile; loop only */
+    bool entered;                        /* its handler was called */
+    int status;                          /* how it ended */
+    atomic_bool canceled;                /* told to stop; reason is readable */
+    atomic_bool over;                    /* somebody ends it */
+    _Atomic(struct mcpi_token *) token;  /* NULL until needed */
+    _Atomic(const char *) id_text;       /* likewise */
+    struct mcpi_list told;               /* in server->told; under its lock */
+    int64_t told_at;                     /* likewise */
+    struct mcpi_post home;
+    struct mcpi_post report; /* progress waits in reports */
+    struct mcpi_job job;
+    pthread_mutex_t lock;              /* a leaf, for what follows */
+    struct mcpi_list hooks;            /* under lock */
+    struct mcpi_defer *defers;         /* the last one first; under lock */
+    struct mcpi_decoded_node *decoded; /* one thread at a time */
+    double progress;                   /* last reported; under lock */
+    struct mcpi_list reports;          /* that wait; under lock */
+    size_t report_count;               /* under lock */
+    atomic_bool report_posted;         /* set under lock */
+    int fail_code;                     /* mcp_request_fail; 0: not called */
+    char *fail_data;                   /* JSON text, or NULL */
+    size_t fail_length;
+    struct mcp_result out; /* from its answer on nothing is cleared */
+    char short_id[24];
+    char reason[MCPI_REASON_MAX + 1];
+};
+
+/* ---- its life; see above ------------------------------------------------ */
+
+/* A request for an exchange that was just routed; NULL for want of memory. Counted as
+ * live in the server. [loop] */
+mcp_request *mcpi_request_new(struct mcp_server *server, struct mcpi_exchange *x);
+
+/* Free one that is home, or that was never begun. [loop] */
+void mcpi_request_free(mcp_request *req);
+
+/* It is over with this status, as a handler returns one: false if it was over already.
+ * True: it is home, or on its way; do not touch it. [any] */
+bool mcpi_request_end(mcp_request *req, int status);
+
+/* The last step: its exchange is finished, and it is freed. [loop] */
+void mcpi_request_go_home(mcp_request *req);
+
+/* The first half of the end: hooks off, clean-up, token set. For what is finished by
+ * somebody else. [any] */
+void mcpi_request_release(mcp_request *req);
+
+/* Tell it to stop: the two steps of a cancel. [loop] */
+void mcpi_request_flag(mcp_request *req, const char *reason);
+void mcpi_request_stop(mcp_request *req);
+
+/* Note an error to answer with; end it with MCP_E_PEER then. */
+void mcpi_request_refuse(mcp_request *req, int code, const char *format, ...)
+    MCP_PRINTF(3, 4);
+
+/* ---- its cancel token --------------------------------------------------- */
+
+/* The request's cancel token, with a reference for the caller; NULL for want of memory.
+ * It is set when the request is canceled, and at the latest when it is over, so that
+ * what was bound to it ends with it. [any, while the request is the handler's] */
+struct mcpi_token *mcpi_request_token(mcp_request *req);
+
+/* The same without a reference; made if need be. */
+struct mcpi_token *mcpi_request_get_token(mcp_request *req);
+
+/* Remove the handler's hooks; afterwards none runs. [any] */
+void mcpi_request_unhook_all(mcp_request *req);
+
+/* ---- progress ----------------------------------------------------------- */
+
+/* Hand what waits to the exchange, or drop it if that has ended. [loop] */
+void mcpi_request_send_reports(mcp_request *req);
+
+/* ---- running its handler ------------------------------------------------ */
+
+/* Call its tool, on the loop or on a worker. [loop] */
+void mcpi_request_call_tool(mcp_request *req);
+
+#endif

@@ -1,0 +1,266 @@
+/*
+ * result.c - what a handler writes: content, structured output, failure
+ *
+ * Content goes into the body of the answer at once, block by block; structured output
+ * is kept apart until the end, because it stands behind the content and may become
+ * content itself. JSON that comes as text is parsed and printed again: a message is one
+ * line.
+ */
+#include "api/result.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "wire/meta.h"
+
+void
+mcpi_tool_result_init(struct mcp_result *out, const struct mcpi_engine *engine,
+                      const struct mcpi_tool *tool)
+{
+    out->tool = tool;
+    mcpi_result_init(&out->answer, engine);
+}
+
+void
+mcpi_tool_result_done(struct mcp_result *out)
+{
+    mcp_builder_free(out->structured);
+    mcpi_result_done(&out->answer);
+}
+
+/* ---- failing ------------------------------------------------------------ */
+
+int
+mcpi_tool_result_fail(mcp_result *out, int status, const char *why)
+{
+    if (out->status == 0) {
+        out->status = status;
+        mcpi_text_clean(out->answer.message, sizeof(out->answer.message), why,
+                        strlen(why));
+    }
+    return out->status;
+}
+
+int
+mcpi_tool_result_status(mcp_result *out)
+{
+    int r = out->answer.body.status;
+
+    if (r == 0)
+        r = out->answer.meta.status;
+    return r < 0 ? mcpi_tool_result_fail(out, r, mcp_status_text(r)) : out->status;
+}
+
+/* ---- JSON given as text ------------------------------------------------- */
+
+int
+mcpi_tool_result_parse(mcp_result *out, const char *json, size_t length,
+                       const char *what, mcp_doc **ret_doc)
+{
+    const struct mcpi_buf *body = &out->answer.body;
+    const struct mcpi_json_limits limits = {.max_bytes = body->max,
+                                            .max_depth = SIZE_MAX};
+    char why[96];
+    int r;
+
+    r = mcpi_doc_parse(body->mem, json, length, &limits, ret_doc);
+    if (r == 0)
+        return 0;
+    if (r == MCP_E_SYNTAX)
+        r = MCP_E_INVAL;
+    snprintf(why, sizeof(why), "the %s cannot be read: %s", what, mcp_status_text(r));
+    return mcpi_tool_result_fail(out, r, why);
+}
+
+/* ---- structured output -------------------------------------------------- */
+
+mcp_builder *
+mcp_result_builder(mcp_result *out)
+{
+    if (!out)
+        return NULL;
+    if (!out->structured)
+        out->structured = mcp_builder_new(out->answer.body.mem);
+    if (!out->structured)
+        (void)mcpi_tool_result_fail(out, MCP_E_NOMEM, mcp_status_text(MCP_E_NOMEM));
+    return out->structured;
+}
+
+/* The same, empty: what is written whole takes the place of what was there. */
+static mcp_builder *
+builder_anew(mcp_result *out)
+{
+    mcp_builder *b = mcp_result_builder(out);
+
+    mcp_builder_reset(b);
+    return b;
+}
+
+int
+mcp_result_struct(mcp_result *out, const void *from)
+{
+    mcp_error why = {0};
+    mcp_builder *b;
+    int r;
+
+    if (!out || !from)
+        return MCP_E_INVAL;
+    if (!out->tool || !out->tool->output)
+        return mcpi_tool_result_fail(out, MCP_E_STATE,
+                                     "the tool has no table of its output");
+    b = builder_anew(out);
+    if (!b || out->status < 0)
+        return out->status;
+    r = mcp_fields_encode(out->tool->output, from, b, NULL, &why);
+    return r < 0 ? mcpi_tool_result_fail(out, r, why.message) : 0;
+}
+
+int
+mcp_result_json(mcp_result *out, const char *json, size_t length)
+{
+    mcp_builder *b;
+    mcp_doc *doc;
+
+    if (!out || !json)
+        return MCP_E_INVAL;
+    if (out->status < 0 ||
+        mcpi_tool_result_parse(out, json, length, "structured output", &doc) < 0)
+        return out->status;
+    b = builder_anew(out);
+    mcp_builder_value(b, NULL, mcp_doc_root(doc));
+    mcp_doc_free(doc);
+    if (mcp_builder_status(b) < 0)
+        return mcpi_tool_result_fail(out, mcp_builder_status(b),
+                                     "structured output is too large");
+    return out->status;
+}
+
+int
+mcp_result_meta(mcp_result *out, const char *key, const char *value)
+{
+    struct mcpi_buf *meta;
+    mcp_doc *doc, *old;
+    bool twice = false;
+
+    if (!out || !key || !*key || !value || !mcpi_utf8_valid(key, strlen(key)))
+        return MCP_E_INVAL;
+    meta = &out->answer.meta;
+    if (out->status < 0 ||
+        mcpi_tool_result_parse(out, value, strlen(value), "_meta", &doc) < 0)
+        return out->status;
+    if (meta->len > 0 &&
+        mcpi_tool_result_parse(out, meta->data, meta->len, "_meta", &old) == 0) {
+        twice = mcp_json_get(mcp_doc_root(old), key) != NULL;
+        mcp_doc_free(old);
+    }
+    if (twice || mcpi_meta_reserved(key, strlen(key))) {
+        (void)mcpi_tool_result_fail(out, MCP_E_INVAL, "a key of _meta is taken");
+    } else if (out->status == 0) {
+        if (meta->len > 0)
+            mcpi_buf_truncate(meta, meta->len - 1);
+        mcpi_buf_char(meta, meta->len > 0 ? ',' : '{');
+        (void)mcpi_json_write_string(meta, key, strlen(key));
+        mcpi_buf_char(meta, ':');
+        mcpi_json_write(meta, mcp_doc_root(doc));
+        mcpi_buf_char(meta, '}');
+    }
+    mcp_doc_free(doc);
+    return mcpi_tool_result_status(out);
+}
+
+void
+mcp_result_reset(mcp_result *out)
+{
+    if (!out)
+        return;
+    mcpi_buf_clear(&out->answer.body);
+    mcpi_buf_clear(&out->answer.meta);
+    mcp_builder_free(out->structured);
+    out->structured = NULL;
+    out->answer.message[0] = '\0';
+    out->status = 0;
+    out->has_block = false;
+    out->can_annotate = false;
+    out->is_error = false;
+}
+
+/* ---- the end ------------------------------------------------------------ */
+
+/* *ret_text stays NULL if there is no structured output. */
+static int
+structured_text(const mcp_result *out, const char **ret_text, size_t *ret_len,
+                mcp_error *err)
+{
+    const char *text;
+    int r;
+
+    if (!out->structured)
+        return 0;
+    text = mcp_builder_text(out->structured, ret_len);
+    r = mcp_builder_status(out->structured);
+    if (r < 0)
+        return mcpi_error_set(err, r, "structured output: %s",
+                              r == MCP_E_STATE ? "not finished" : mcp_status_text(r));
+    if (text[0] != '{')
+        return mcpi_error_set(err, MCP_E_INVAL, "structured output is not an object");
+    *ret_text = text;
+    return 0;
+}
+
+/* Servers MUST keep what an output schema promises (server/tools, Output Schema); a
+ * tool that failed has promised nothing. MCP_E_PROTO: it is not kept. */
+static int
+promise_check(const mcp_result *out, const char *text, mcp_error *err)
+{
+    mcp_error why = {0};
+    mcp_doc *doc;
+    int r;
+
+    if (out->is_error || !out->tool || !mcpi_tool_has_output(out->tool))
+        return 0;
+    if (!text)
+        return mcpi_error_set(err, MCP_E_PROTO, "there is no structured output");
+    r = mcp_builder_parse(out->structured, &doc);
+    if (r < 0)
+        return mcpi_error_set(err, r, "structured output: %s", mcp_status_text(r));
+    r = mcpi_tool_check_output(out->tool, mcp_doc_root(doc), &why);
+    mcp_doc_free(doc);
+    if (r == 0)
+        return 0;
+    return mcpi_error_set(err, r == MCP_E_NOMEM ? r : MCP_E_PROTO,
+                          "structured output: %s", why.message);
+}
+
+int
+mcpi_tool_result_close(struct mcp_result *out, mcp_error *err)
+{
+    struct mcpi_buf *body = &out->answer.body;
+    const char *text = NULL;
+    size_t len = 0;
+    int r;
+
+    r = mcpi_tool_result_status(out);
+    if (r < 0)
+        return mcpi_error_set(err, r, "%s", out->answer.message);
+    r = structured_text(out, &text, &len, err);
+    if (r == 0)
+        r = promise_check(out, text, err);
+    if (r < 0)
+        return r;
+    if (!out->has_block && text)
+        (void)mcpi_tool_result_text(out, text,
+                                    len); /* for clients that know only content */
+    if (!out->has_block)
+        MCPI_BUF_LITERAL(body, "{\"content\":[");
+    mcpi_buf_char(body, ']');
+    if (text) {
+        MCPI_BUF_LITERAL(body, ",\"structuredContent\":");
+        mcpi_buf_append(body, text, len);
+    }
+    if (out->is_error)
+        MCPI_BUF_LITERAL(body, ",\"isError\":true");
+    mcpi_buf_char(body, '}');
+    r = mcpi_tool_result_status(out);
+    return r < 0 ? mcpi_error_set(err, r, "%s", out->answer.message) : 0;
+}

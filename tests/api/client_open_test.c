@@ -1,0 +1,231 @@
+/* client_open_test.c - the ways to open a client, and what is left when one fails */
+#include <errno.h>
+#include <fcntl.h>
+#include <mcp/client.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "support/script.h"
+#include "support/test.h"
+
+static enum mcp_era modern = MCP_ERA_MODERN, legacy = MCP_ERA_LEGACY;
+
+struct fixture {
+    struct test_mem mem;
+    struct script s;
+    struct told told;
+    mcp_client *client;
+};
+
+static void
+fixture_prepare(struct fixture *f, enum mcp_era era)
+{
+    memset(f, 0, sizeof *f);
+    test_mem_init(&f->mem);
+    told_init(&f->told);
+    script_open(&f->s, era);
+}
+
+static void
+fixture_open(struct fixture *f, void **state)
+{
+    enum mcp_era *era = *state;
+
+    fixture_prepare(f, era ? *era : MCP_ERA_MODERN);
+    f->client = script_client(&f->s, &SCRIPT_OPTIONS(.allocator = &f->mem.allocator));
+}
+
+static void
+fixture_close(struct fixture *f)
+{
+    mcp_client_free(f->client);
+    script_close(&f->s);
+    told_clear(&f->told);
+    test_mem_done(&f->mem);
+}
+
+static void
+a_stored_discovery_saves_the_question(void **state)
+{
+    struct fixture f, g;
+    const char *stored;
+
+    fixture_open(&f, state);
+    stored = mcp_client_discovery(f.client);
+    assert_ptr_equal(mcp_client_discovery(f.client), stored);
+    fixture_prepare(&g, MCP_ERA_MODERN);
+    g.client = script_client(
+        &g.s, &SCRIPT_OPTIONS(.allocator = &g.mem.allocator, .discovery = stored));
+    assert_string_equal(mcp_client_instructions(g.client), "be kind");
+    assert_string_equal(mcp_client_discovery(g.client), stored);
+    assert_int_equal(mcp_client_call_tool(g.client, "echo", NULL, NULL, NULL, NULL), 0);
+    assert_int_equal(script_count(&g.s, ""), 1);
+    fixture_close(&g);
+    fixture_close(&f);
+}
+
+static int
+attach(struct fixture *f, const mcp_client_options *opt, mcp_error *err)
+{
+    return mcp_client_attach(f->s.give_fd, f->s.give_fd, opt, &f->client, err);
+}
+
+static void
+a_discovery_that_is_none_is_refused(void **state)
+{
+    struct fixture f;
+    mcp_error err;
+
+    (void)state;
+    fixture_prepare(&f, MCP_ERA_MODERN);
+    assert_int_equal(attach(&f, &SCRIPT_OPTIONS(.discovery = "{"), &err), MCP_E_INVAL);
+    assert_string_equal(err.message, "discovery: not valid JSON");
+    assert_int_equal(attach(&f, &SCRIPT_OPTIONS(.discovery = "{}"), &err), MCP_E_PROTO);
+    assert_string_equal(err.message, "discovery: names no version that we speak");
+    assert_int_equal(fcntl(f.s.give_fd, F_GETFD) >= 0, true); /* still the caller's */
+    fixture_close(&f);
+}
+
+static void
+descriptors_are_taken_on_success_only(void **state)
+{
+    struct fixture f, g;
+    mcp_error err;
+    int fd;
+
+    (void)state;
+    fixture_prepare(&f, MCP_ERA_MODERN);
+    script_ignore(&f.s, true);
+    assert_int_equal(attach(&f, &SCRIPT_OPTIONS(.probe_ms = 20, .hello_ms = 20), &err),
+                     MCP_E_TIMEOUT);
+    assert_string_equal(err.message, "the server did not answer in time");
+    assert_true(fcntl(f.s.give_fd, F_GETFD) >= 0); /* still the caller's to close */
+    fixture_prepare(&g, MCP_ERA_MODERN);
+    fd = g.s.give_fd;
+    g.client = script_client(&g.s, &SCRIPT_OPTIONS());
+    assert_true(fcntl(fd, F_GETFD) < 0 && errno == EBADF);
+    assert_int_equal(mcp_client_attach(fd, fd, &SCRIPT_OPTIONS(), &f.client, &err),
+                     MCP_E_INVAL);
+    fixture_close(&g);
+    fixture_close(&f);
+}
+
+static void
+options_that_are_none_are_refused(void **state)
+{
+    mcp_client_options wrong = SCRIPT_OPTIONS();
+    struct fixture f;
+    mcp_error err;
+
+    (void)state;
+    fixture_prepare(&f, MCP_ERA_MODERN);
+    assert_int_equal(attach(&f, NULL, &err), MCP_E_INVAL);
+    assert_int_equal(attach(&f, &MCP_CLIENT_OPTIONS(.name = "x"), &err), MCP_E_INVAL);
+    assert_int_equal(attach(&f, &SCRIPT_OPTIONS(.timeout_ms = -1), &err), MCP_E_INVAL);
+    assert_string_equal(err.message, "a time must not be negative");
+    assert_int_equal(attach(&f, &SCRIPT_OPTIONS(.era = (enum mcp_era)7), &err),
+                     MCP_E_INVAL);
+    wrong.size = 3;
+    assert_int_equal(attach(&f, &wrong, &err), MCP_E_INVAL);
+    assert_int_equal(mcp_client_attach(0, 0, &SCRIPT_OPTIONS(), NULL, &err),
+                     MCP_E_INVAL);
+    assert_int_equal(mcp_client_spawn(NULL, &SCRIPT_OPTIONS(), NULL, &err),
+                     MCP_E_INVAL);
+    assert_int_equal(mcp_client_connect_unix(NULL, &SCRIPT_OPTIONS(), &f.client, &err),
+                     MCP_E_INVAL);
+    assert_int_equal(mcp_client_attach_server(NULL, &SCRIPT_OPTIONS(), &f.client, &err),
+                     MCP_E_INVAL);
+    fixture_close(&f);
+}
+
+/* An abstract Unix socket that listens; its name goes into path. */
+static int
+listen_somewhere(char path[32])
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int len = snprintf(path, 32, "@libmcp-test-%ld", (long)getpid());
+
+    memcpy(address.sun_path + 1, path + 1, (size_t)len - 1);
+    assert_int_equal(
+        bind(fd, (struct sockaddr *)&address,
+             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)len)),
+        0);
+    assert_int_equal(listen(fd, 4), 0);
+    return fd;
+}
+
+static void
+a_client_connects_to_a_unix_socket(void **state)
+{
+    struct test_mem mem;
+    struct told told;
+    struct script s;
+    mcp_client *client;
+    char path[32];
+    int fd = listen_somewhere(path);
+
+    (void)state;
+    test_mem_init(&mem);
+    told_init(&told);
+    assert_int_equal(mcp_client_connect_unix(
+                         path,
+                         &SCRIPT_OPTIONS(.allocator = &mem.allocator, .no_wait = true,
+                                         .on_state = told_state, .user = &told),
+                         &client, NULL),
+                     0);
+    script_open_on(&s, MCP_ERA_LEGACY, accept(fd, NULL, NULL), -1);
+    told_await(&told, states, 1);
+    assert_int_equal(mcp_client_call_tool(client, "echo", NULL, NULL, NULL, NULL), 0);
+    mcp_client_free(client);
+    script_close(&s);
+    close(fd);
+    assert_int_equal(mcp_client_connect_unix(path, &SCRIPT_OPTIONS(), &client, NULL),
+                     MCP_E_CLOSED);
+    told_clear(&told);
+    test_mem_done(&mem);
+}
+
+static void
+open_once(struct test_mem *mem, void *user)
+{
+    mcp_client *client = NULL;
+    struct told told;
+    struct script s;
+    mcp_error err;
+    int r;
+
+    told_init(&told);
+    script_open(&s, *(enum mcp_era *)user);
+    r = mcp_client_attach(s.give_fd, s.give_fd,
+                          &SCRIPT_OPTIONS(.allocator = &mem->allocator,
+                                          .on_state = told_state, .user = &told),
+                          &client, &err);
+    if (r == 0)
+        s.give_fd = -1;
+    else
+        assert_true(err.status == r &&
+                    (r == MCP_E_NOMEM || r == MCP_E_CLOSED || r == MCP_E_LIMIT));
+    mcp_client_free(client);
+    script_close(&s);
+    told_clear(&told);
+}
+
+static void
+each_allocation_of_an_opening_may_fail(void **state)
+{
+    assert_in_range(test_each_allocation_fails(open_once, *state), 10, 200);
+}
+
+#define IN_BOTH_ERAS(test) \
+    TEST_AS("modern." #test, test, &modern), TEST_AS("legacy." #test, test, &legacy)
+
+TEST_MAIN(TEST(a_stored_discovery_saves_the_question),
+          TEST(a_discovery_that_is_none_is_refused),
+          TEST(descriptors_are_taken_on_success_only),
+          TEST(options_that_are_none_are_refused),
+          TEST(a_client_connects_to_a_unix_socket),
+          IN_BOTH_ERAS(each_allocation_of_an_opening_may_fail))

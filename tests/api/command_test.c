@@ -1,0 +1,352 @@
+/* command_test.c - a command, run for a request and ended with it */
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "support/test.h"
+
+#include <mcp/client.h>
+#include <mcp/server.h>
+
+#define PATIENCE_MS 20000
+
+/* A server with one tool that runs one command, and a client of it in memory. */
+struct scene {
+    mcp_server *server;
+    mcp_client *client;
+    mcp_command command;
+    int status;
+    mcp_error err;
+    mcp_command_result result;
+    atomic_int returned;
+    atomic_int pid; /* of the command, as it printed it */
+};
+
+static int
+run_command(mcp_request *req, mcp_result *out, void *user)
+{
+    struct scene *s = user;
+
+    s->status = mcp_request_command(req, &s->command, &s->result, &s->err);
+    atomic_store(&s->returned, 1);
+    return s->status < 0 ? s->status : mcp_result_text(out, "ran");
+}
+
+static void
+scene_open(struct scene *s, mcp_command command)
+{
+    const mcp_client_options me = MCP_CLIENT_OPTIONS(.name = "t", .version = "1");
+
+    memset(s, 0, sizeof(*s));
+    s->command = command;
+    assert_int_equal(mcp_server_new(&MCP_SERVER_OPTIONS(.name = "t", .version = "1"),
+                                    &s->server, NULL),
+                     0);
+    assert_int_equal(
+        mcp_server_add_tool(
+            s->server, &MCP_TOOL(.name = "run", .run = run_command, .user = s), NULL),
+        0);
+    assert_int_equal(mcp_server_start(s->server, NULL), 0);
+    assert_int_equal(mcp_client_attach_server(s->server, &me, &s->client, NULL), 0);
+}
+
+static void
+scene_close(struct scene *s)
+{
+    mcp_client_free(s->client);
+    mcp_server_free(s->server);
+    mcp_command_result_done(&s->result);
+}
+
+static void
+scene_call(struct scene *s, int status)
+{
+    mcp_reply *reply = NULL;
+
+    assert_int_equal(mcp_client_call_tool(s->client, "run", NULL, NULL, &reply, NULL),
+                     status);
+    mcp_reply_free(reply);
+}
+
+static void
+pause_ms(long ms)
+{
+    struct timespec left = {ms / 1000, (ms % 1000) * 1000000};
+
+    nanosleep(&left, NULL);
+}
+
+static void
+wait_for(atomic_int *flag)
+{
+    for (int waited = 0; atomic_load(flag) == 0; waited += 2) {
+        assert_true(waited < PATIENCE_MS);
+        pause_ms(2);
+    }
+}
+
+#define SHELL(script) ((const char *const[]){"sh", "-c", script, NULL})
+
+static void
+output_errors_and_exit_code_come_back(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    scene_open(&s, MCP_COMMAND(.argv = SHELL("echo out; echo err >&2; exit 3")));
+    scene_call(&s, 0);
+    assert_int_equal(s.status, 0);
+    assert_int_equal(s.result.exit_code, 3);
+    assert_int_equal(s.result.signal, 0);
+    assert_string_equal(s.result.output, "out\n");
+    assert_int_equal(s.result.output_length, 4);
+    assert_string_equal(s.result.errors, "err\n");
+    assert_false(s.result.is_cut);
+    scene_close(&s);
+}
+
+static void
+input_environment_and_folder_reach_it(void **state)
+{
+    const char *const env[] = {"GREETING=hello", NULL};
+    struct scene s;
+
+    (void)state;
+    scene_open(&s, MCP_COMMAND(.argv = SHELL("cat; echo $GREETING; pwd"), .env = env,
+                               .cwd = "/", .input = "line\n", .input_length = 5));
+    scene_call(&s, 0);
+    assert_string_equal(s.result.output, "line\nhello\n/\n");
+    scene_close(&s);
+}
+
+static void
+more_input_than_a_pipe_holds_goes_through(void **state)
+{
+    size_t len = 1 << 20;
+    char *input = malloc(len);
+    struct scene s;
+
+    (void)state;
+    memset(input, 'x', len);
+    scene_open(
+        &s, MCP_COMMAND(.argv = SHELL("wc -c"), .input = input, .input_length = len));
+    scene_call(&s, 0);
+    assert_string_equal(s.result.output, "1048576\n");
+    scene_close(&s);
+    free(input);
+}
+
+static void
+M21_a_command_that_does_not_read_its_input_is_no_harm(void **state)
+{
+    size_t len = 1 << 20;
+    char *input = calloc(1, len);
+    struct scene s;
+
+    (void)state;
+    scene_open(&s, MCP_COMMAND(.argv = SHELL("exec <&-; echo done"), .input = input,
+                               .input_length = len));
+    scene_call(&s, 0);
+    assert_string_equal(s.result.output, "done\n");
+    scene_close(&s);
+    free(input);
+}
+
+static void
+output_beyond_its_limit_is_cut(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    scene_open(&s, MCP_COMMAND(.argv = SHELL("printf 1234567890"), .max_output = 4));
+    scene_call(&s, 0);
+    assert_string_equal(s.result.output, "1234");
+    assert_true(s.result.is_cut);
+    scene_close(&s);
+}
+
+static void
+a_signal_that_ends_it_is_reported(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    scene_open(&s, MCP_COMMAND(.argv = SHELL("kill -9 $$")));
+    scene_call(&s, 0);
+    assert_int_equal(s.result.exit_code, -1);
+    assert_int_equal(s.result.signal, SIGKILL);
+    scene_close(&s);
+}
+
+static void
+what_cannot_be_run_is_said(void **state)
+{
+    const char *const none[] = {"/no/such/program", NULL};
+    struct scene s;
+
+    (void)state;
+    scene_open(&s, MCP_COMMAND(.argv = none));
+    scene_call(&s, MCP_E_PEER);
+    assert_int_equal(s.status, MCP_E_INVAL);
+    assert_non_null(strstr(s.err.message, "/no/such/program"));
+    scene_close(&s);
+}
+
+static int
+note_pid(void *user, bool is_stderr, const char *bytes, size_t length)
+{
+    struct scene *s = user;
+    char text[32] = {0};
+
+    (void)is_stderr;
+    memcpy(text, bytes, length < sizeof(text) - 1 ? length : sizeof(text) - 1);
+    atomic_store(&s->pid, atoi(text));
+    return 0;
+}
+
+/* Prints the pid of a grandchild, and then both sleep. */
+static const char sleeper[] = "sleep 300 & echo $!; wait";
+static const char deaf_sleeper[] =
+    "trap '' TERM; sh -c \"trap '' TERM; sleep 300\" & echo $!; wait; wait";
+
+static void
+expect_gone(struct scene *s)
+{
+    for (int waited = 0; kill(atomic_load(&s->pid), 0) == 0; waited += 2) {
+        assert_true(waited < PATIENCE_MS); /* its init may take a moment to reap it */
+        pause_ms(2);
+    }
+    assert_int_equal(errno, ESRCH);
+}
+
+static void
+cancel_ends_group(const char *script, int64_t grace_ms)
+{
+    struct scene s;
+    mcp_call *call;
+
+    scene_open(&s, MCP_COMMAND(.argv = SHELL(script), .grace_ms = grace_ms,
+                               .on_output = note_pid));
+    s.command.user = &s;
+    assert_int_equal(
+        mcp_client_start_tool(s.client, "run", NULL, NULL, NULL, NULL, &call), 0);
+    wait_for(&s.pid);
+    assert_int_equal(mcp_call_cancel(call, "enough"), 0);
+    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), MCP_E_CANCELED);
+    wait_for(&s.returned);
+    assert_int_equal(s.status, MCP_E_CANCELED);
+    assert_null(s.result.output);
+    expect_gone(&s);
+    mcp_call_free(call);
+    scene_close(&s);
+}
+
+static void
+M4_a_cancel_ends_its_whole_group(void **state)
+{
+    (void)state;
+    cancel_ends_group(sleeper, 0);
+}
+
+static void
+M1_what_ignores_sigterm_is_killed(void **state)
+{
+    (void)state;
+    cancel_ends_group(deaf_sleeper, 100);
+}
+
+static void
+its_own_time_limit_ends_it(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    scene_open(&s, MCP_COMMAND(.argv = SHELL(sleeper), .timeout_ms = 50,
+                               .on_output = note_pid));
+    s.command.user = &s;
+    scene_call(&s, MCP_E_PEER);
+    assert_int_equal(s.status, MCP_E_TIMEOUT);
+    expect_gone(&s);
+    scene_close(&s);
+}
+
+static int
+refuse_output(void *user, bool is_stderr, const char *bytes, size_t length)
+{
+    (void)user, (void)is_stderr, (void)bytes, (void)length;
+    return MCP_E_LIMIT;
+}
+
+static void
+a_callback_may_end_it(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    scene_open(&s, MCP_COMMAND(.argv = SHELL("echo x; sleep 300"),
+                               .on_output = refuse_output));
+    scene_call(&s, MCP_E_PEER);
+    assert_int_equal(s.status, MCP_E_LIMIT);
+    scene_close(&s);
+}
+
+static void
+M5_what_a_grandchild_holds_open_is_not_waited_for(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    scene_open(
+        &s, MCP_COMMAND(.argv = SHELL("sleep 300 & echo $!"), .on_output = note_pid));
+    s.command.user = &s;
+    scene_call(&s, 0);
+    assert_int_equal(s.result.exit_code, 0);
+    assert_int_equal(atoi(s.result.output), atomic_load(&s.pid));
+    expect_gone(&s); /* and it goes with its group */
+    scene_close(&s);
+}
+
+static int
+reply_with_command(mcp_request *req, mcp_result *out, void *user)
+{
+    const char *const argv[] = {"true", NULL};
+    mcp_command_result result;
+
+    (void)user;
+    if (mcp_request_command(req, &MCP_COMMAND(.argv = argv), &result, NULL) ==
+        MCP_E_STATE)
+        return mcp_result_text(out, "refused");
+    return MCP_E_INVAL;
+}
+
+static void
+on_a_loop_thread_it_is_refused(void **state)
+{
+    const mcp_tool tool = MCP_TOOL(.name = "inline", .reply = reply_with_command);
+    mcp_reply *reply = NULL;
+    struct scene s;
+
+    (void)state;
+    scene_open(&s, MCP_COMMAND(.argv = SHELL("true")));
+    assert_int_equal(mcp_server_add_tool(s.server, &tool, NULL), 0);
+    assert_int_equal(mcp_client_call_tool(s.client, "inline", NULL, NULL, &reply, NULL),
+                     0);
+    assert_string_equal(mcp_reply_text(reply), "refused");
+    mcp_reply_free(reply);
+    scene_close(&s);
+}
+
+TEST_MAIN(TEST(output_errors_and_exit_code_come_back),
+          TEST(input_environment_and_folder_reach_it),
+          TEST(more_input_than_a_pipe_holds_goes_through),
+          TEST(M21_a_command_that_does_not_read_its_input_is_no_harm),
+          TEST(output_beyond_its_limit_is_cut), TEST(a_signal_that_ends_it_is_reported),
+          TEST(what_cannot_be_run_is_said), TEST(M4_a_cancel_ends_its_whole_group),
+          TEST(M1_what_ignores_sigterm_is_killed), TEST(its_own_time_limit_ends_it),
+          TEST(a_callback_may_end_it),
+          TEST(M5_what_a_grandchild_holds_open_is_not_waited_for),
+          TEST(on_a_loop_thread_it_is_refused))

@@ -1,0 +1,314 @@
+/* tools_test.c - tools/list and tools/call */
+#include "api/raw_client.h"
+
+static int
+say(mcp_request *req, mcp_result *out, void *user)
+{
+    (void)req;
+    (void)user;
+    return mcp_result_text(out, "said");
+}
+
+/* ---- tools/list --------------------------------------------------------- */
+
+static void
+a_list_has_what_its_era_wants(void **state)
+{
+    struct raw raw;
+
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    raw_tool(&raw, MCP_TOOL(.name = "b", .reply = say));
+    raw_tool(&raw, MCP_TOOL(.name = "a", .reply = say, .hints = MCP_READ_ONLY));
+    raw_start(&raw, RAW_MODERN);
+    raw_ask(&raw, "1", "tools/list", "");
+    raw_expect(
+        &raw, RAW_MODERN
+                  ? "\"result\":{\"tools\":[{\"name\":\"a\",\"inputSchema\":"
+                    "{\"type\":\"object\"},\"annotations\":{\"readOnlyHint\":true}},"
+                    "{\"name\":\"b\",\"inputSchema\":{\"type\":\"object\"}}],"
+                    "\"ttlMs\":0,\"cacheScope\":\"private\",\"resultType\":\"complete\""
+                  : "\"result\":{\"tools\":[{\"name\":\"a\",\"inputSchema\":"
+                    "{\"type\":\"object\"},\"annotations\":{\"readOnlyHint\":true}},"
+                    "{\"name\":\"b\",\"inputSchema\":{\"type\":\"object\"}}]}}");
+    raw_done(&raw);
+}
+
+static void
+next_cursor(const char *line, char cursor[256])
+{
+    const char *at = strstr(line, "\"nextCursor\":\"");
+
+    assert_non_null(at);
+    at += strlen("\"nextCursor\":\"");
+    snprintf(cursor, 256, "%.*s", (int)strcspn(at, "\""), at);
+}
+
+static void
+a_long_list_comes_in_pages(void **state)
+{
+    char cursor[256], more[300];
+    const char *line;
+    struct raw raw;
+
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 2));
+    raw_tool(&raw, MCP_TOOL(.name = "a", .reply = say));
+    raw_tool(&raw, MCP_TOOL(.name = "b", .reply = say));
+    raw_tool(&raw, MCP_TOOL(.name = "c", .reply = say));
+    raw_start(&raw, RAW_MODERN);
+    raw_ask(&raw, "1", "tools/list", "");
+    line = raw_expect(&raw, "\"name\":\"b\"");
+    assert_null(strstr(line, "\"name\":\"c\""));
+    next_cursor(line, cursor);
+    snprintf(more, sizeof(more), ",\"cursor\":\"%s\"", cursor);
+    raw_ask(&raw, "2", "tools/list", more);
+    line = raw_expect(&raw, "\"tools\":[{\"name\":\"c\"");
+    assert_null(strstr(line, "nextCursor"));
+    raw_done(&raw);
+}
+
+static void
+a_bad_cursor_is_refused(void **state)
+{
+    struct raw raw;
+
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    raw_start(&raw, RAW_MODERN);
+    raw_ask(&raw, "1", "tools/list", ",\"cursor\":\"mine\"");
+    raw_expect(&raw, "\"code\":-32602,\"message\":\"Invalid params: cursor is not");
+    raw_ask(&raw, "2", "tools/list", ",\"cursor\":\"\"");
+    raw_expect(&raw, "\"code\":-32602");
+    raw_ask(&raw, "3", "tools/list", ",\"cursor\":5");
+    raw_expect(&raw, "\"code\":-32602,\"message\":\"Invalid params: cursor must be");
+    raw_done(&raw);
+}
+
+static void
+legacy_clients_are_told_of_changes_once_a_turn(void **state)
+{
+    char name[16];
+    const char *line;
+    int notes = 0;
+    struct raw raw;
+
+    (void)state;
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    raw_start(&raw, false);
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof(name), "t%d", i);
+        raw_tool(&raw, MCP_TOOL(.name = name, .reply = say));
+    }
+    assert_int_equal(mcp_server_remove_tool(raw.server, "t5"), 0);
+    raw_expect(&raw, "{\"jsonrpc\":\"2.0\","
+                     "\"method\":\"notifications/tools/list_changed\"}");
+    raw_ask(&raw, "1", "ping", "");
+    for (line = raw_line(&raw); strstr(line, "list_changed"); line = raw_line(&raw))
+        notes++;
+    assert_true(notes < 100);
+    assert_int_equal(mcp_server_remove_tool(raw.server, "t5"), MCP_E_INVAL);
+    raw_expect_silence(&raw);
+    raw_done(&raw);
+}
+
+static void
+clients_that_cannot_be_told_are_not(void **state)
+{
+    struct raw raw;
+
+    (void)state;
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    raw_start(&raw, true);
+    raw_expect_silence(&raw);
+    raw_tool(&raw, MCP_TOOL(.name = "t", .reply = say));
+    raw_call(&raw, "1", "t", NULL);
+    raw_expect(&raw, "said");
+    raw_done(&raw);
+}
+
+/* ---- tools/call --------------------------------------------------------- */
+
+static void
+a_tool_that_is_not_there_is_unknown(void **state)
+{
+    struct raw raw;
+
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    raw_tool(&raw, MCP_TOOL(.name = "t", .reply = say));
+    raw_start(&raw, RAW_MODERN);
+    raw_call(&raw, "3", "invalid_tool_name", NULL);
+    raw_expect(&raw, "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32602,"
+                     "\"message\":\"Unknown tool: invalid_tool_name\"}}");
+    raw_call(&raw, "4", "t\\u0000", NULL);
+    raw_expect(&raw, "Unknown tool");
+    assert_int_equal(mcp_server_remove_tool(raw.server, "t"), 0);
+    if (!RAW_MODERN)
+        raw_expect(&raw, "list_changed");
+    raw_call(&raw, "5", "t", NULL);
+    raw_expect(&raw, "Unknown tool: t");
+    raw_done(&raw);
+}
+
+static void
+a_malformed_call_is_an_error_of_the_protocol(void **state)
+{
+    struct raw raw;
+
+    (void)state;
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    raw_tool(&raw, MCP_TOOL(.name = "t", .reply = say));
+    raw_start(&raw, true);
+    raw_ask(&raw, "1", "tools/call", "");
+    raw_expect(&raw, "\"code\":-32602,\"message\":\"Invalid params: name must be");
+    raw_ask(&raw, "2", "tools/call", ",\"name\":5");
+    raw_expect(&raw, "\"code\":-32602,\"message\":\"Invalid params: name must be");
+    raw_call(&raw, "3", "t", "[]");
+    raw_expect(&raw, "\"code\":-32602,\"message\":\"Invalid params: arguments must be");
+    raw_call(&raw, "4", "t", "null");
+    raw_expect(&raw, "\"code\":-32602,\"message\":\"Invalid params: arguments must be");
+    raw_call(&raw, "5", "t", "{\"a\":1,\"a\":2}");
+    raw_expect(&raw,
+               "\"code\":-32602,\"message\":\"Invalid params: a key stands twice");
+    raw_call(&raw, "6", "t", "{\"a\":1}");
+    raw_expect(&raw, "said");
+    raw_done(&raw);
+}
+
+/* ---- the protocol's own schemas ----------------------------------------- */
+
+struct everything {
+    int64_t n;
+};
+
+static const mcp_field everything_fields[] = {
+    MCP_FIELD(struct everything, n, MCP_INT, MCP_REQUIRED, "a number"),
+    {0},
+};
+
+static int
+say_everything(mcp_request *req, mcp_result *out, void *user)
+{
+    struct everything e = {5};
+
+    (void)req;
+    (void)user;
+    mcp_result_text(out, "text");
+    mcp_result_annotate(out, MCP_FOR_USER, 0.5, "2025-01-12T15:00:58Z");
+    mcp_result_image(out, "x", 1, "image/png");
+    mcp_result_audio(out, "x", 1, "audio/wav");
+    mcp_result_resource_text(out, "file:///a", "text/plain", "a");
+    mcp_result_resource_bytes(out, "file:///b", NULL, "b", 1);
+    mcp_result_resource_link(out, "file:///c", "c", "C", "the third", "text/html");
+    mcp_result_meta(out, "example.org/own", "{\"a\":1}");
+    return mcp_result_struct(out, &e);
+}
+
+static mcp_schema *
+schema_of(const char *revision, const char *type)
+{
+    char path[64], text[128];
+    const char *file_name;
+    char *whole;
+    mcp_schema_set *set;
+    mcp_schema *schema = NULL;
+    mcp_doc *doc, *ref;
+    size_t len;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "mcp-schema/%s.json", revision);
+    file_name = test_data(path); /* or skips */
+    whole = malloc(1 << 20);
+    set = mcp_schema_set_new(NULL);
+    file = fopen(file_name, "rb");
+    assert_non_null(file);
+    len = fread(whole, 1, 1 << 20, file);
+    fclose(file);
+    assert_int_equal(mcp_doc_parse(whole, len, NULL, &doc, NULL), 0);
+    free(whole);
+    assert_int_equal(mcp_schema_set_add(set, "urn:mcp", doc, NULL), 0);
+    snprintf(text, sizeof(text), "{\"$ref\":\"urn:mcp#/$defs/%s\"}", type);
+    assert_int_equal(mcp_doc_parse(text, strlen(text), NULL, &ref, NULL), 0);
+    assert_int_equal(mcp_schema_compile(mcp_doc_root(ref),
+                                        &MCP_SCHEMA_OPTIONS(.set = set), &schema, NULL),
+                     0);
+    mcp_doc_free(ref);
+    mcp_doc_free(doc);
+    mcp_schema_set_free(set);
+    return schema;
+}
+
+static void
+conforms(const char *line, const char *revision, const char *type)
+{
+    mcp_schema *schema = schema_of(revision, type);
+    mcp_error err = {0};
+    mcp_doc *doc;
+
+    assert_int_equal(mcp_doc_parse(line, strlen(line), NULL, &doc, NULL), 0);
+    if (mcp_schema_check(schema, mcp_json_get(mcp_doc_root(doc), "result"), NULL,
+                         &err) < 0)
+        fail_msg("%s: %s", type, err.message);
+    mcp_doc_free(doc);
+    mcp_schema_free(schema);
+}
+
+static void
+what_is_answered_conforms_to_the_schema(void **state)
+{
+    const char *revision = RAW_MODERN ? "2026-07-28" : "2025-11-25";
+    const mcp_icon icons[] = {{.src = "https://example.org/i.png", .sizes = "any"},
+                              {0}};
+    struct raw raw;
+
+    mcp_schema_free(schema_of(revision, "Tool")); /* skips if it is not at hand */
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 1));
+    raw_tool(&raw,
+             MCP_TOOL(.name = "all", .title = "All", .description = "says all",
+                      .fields = everything_fields, .output_fields = everything_fields,
+                      .icons = icons, .meta = "{\"a\":1}", .hints = MCP_READ_ONLY,
+                      .reply = say_everything));
+    raw_tool(&raw, MCP_TOOL(.name = "b", .reply = say));
+    raw_start(&raw, RAW_MODERN);
+    raw_ask(&raw, "1", "tools/list", "");
+    conforms(raw_line(&raw), revision, "ListToolsResult");
+    raw_call(&raw, "2", "all", "{\"n\":1}");
+    conforms(raw_expect(&raw, "structuredContent"), revision, "CallToolResult");
+    raw_call(&raw, "3", "all", NULL);
+    conforms(raw_expect(&raw, "isError"), revision, "CallToolResult");
+    raw_done(&raw);
+}
+
+static void
+list_in(struct test_mem *mem, void *user)
+{
+    struct raw raw;
+    const char *line;
+
+    (void)user;
+    if (raw_make_in(&raw, mem, MCP_SERVER_OPTIONS(.page = 0)) < 0)
+        return;
+    raw.lenient = true;
+    if (mcp_server_add_tool(raw.server, &MCP_TOOL(.name = "t", .reply = say), NULL) ==
+            0 &&
+        raw_try_connect(&raw, true) == 0 && mcp_server_start(raw.server, NULL) == 0) {
+        raw_ask(&raw, "1", "tools/list", "");
+        line = raw_next(&raw);
+        if (line && !strstr(line, "\"id\":1"))
+            fail_msg("%s", line);
+    }
+    raw_close(&raw);
+}
+
+static void
+each_allocation_may_fail(void **state)
+{
+    (void)state;
+    assert_true(test_each_allocation_fails(list_in, NULL) > 10);
+}
+
+TEST_MAIN(TEST_ERAS(a_list_has_what_its_era_wants),
+          TEST_ERAS(a_long_list_comes_in_pages), TEST_ERAS(a_bad_cursor_is_refused),
+          TEST(legacy_clients_are_told_of_changes_once_a_turn),
+          TEST(clients_that_cannot_be_told_are_not),
+          TEST_ERAS(a_tool_that_is_not_there_is_unknown),
+          TEST(a_malformed_call_is_an_error_of_the_protocol),
+          TEST_ERAS(what_is_answered_conforms_to_the_schema),
+          TEST(each_allocation_may_fail))
