@@ -1,412 +1,220 @@
 /*
- * demo.c - a client and a server in one process, and nothing left behind
+ * demo.c - fifty abandoned calls, and nothing left behind
  *
- * Four scenes in each era of the protocol: a call, a call with progress, a call that
- * times out, fifty calls that are canceled. What crosses the wire is shown on the way,
- * and at the end what is still alive. The library does no I/O here and asks nobody for
- * the time: client and server are joined by two byte rings, and the clock is a number
- * we add to. There is no public client or server yet, so this drives the engine inside.
+ *     demo [PROBE-SERVER]
+ *
+ * Spawns probe-server and speaks to it over stdio, in each era of the protocol: a call, a
+ * call with progress, and then fifty calls of a tool that takes one of ten resources,
+ * abandoned by cancel, by timeout and by scope; and fifty of one that ignores its cancel.
+ * After each scene the server itself says what is still alive in it.
  */
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-#include "core/call.h"
-#include "core/exchange.h"
-#include "core/negotiate.h"
-#include "core/versions.h"
-#include "link/pair.h"
+#include <mcp/client.h>
 
-enum { CLIENT, SERVER };
-enum { FIFTY = 50, TIMEOUT_US = 2000000, WORDS = 8 };
-enum moment { BEFORE, BUSY, AFTER, CLOSED, MOMENTS };
-enum { HANDLERS, CALLS, TIMERS, BYTES, BLOCKS, KINDS }; /* what may be alive then */
+enum { FIFTY = 50, BAR = 40, PATIENCE_MS = 10000 };
 
-struct word {
-    char text[40]; /* "-> tools/call" */
-    int times;
-};
+static const char *const columns[] = {"live_handlers", "pool_free", "workers",
+                                      "open_fds",      "started",   "cancelled"};
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
-struct demo {
-    mcp_allocator allocator;
-    int64_t now; /* microseconds */
-    struct mcpi_timers timers;
-    struct mcpi_engine *engine[2];
-    struct mcpi_pair_end *end[2];
-    struct mcpi_peer *client;
-    long bytes, blocks; /* of the heap, in use */
-    int handlers, told; /* running now; told to stop, ever */
-    int answered, timed_out, canceled, reports;
-    struct word wire[WORDS]; /* what was said in this scene */
-    size_t words;
-    long alive[MOMENTS][KINDS];
-};
+static mcp_client *client;
+static mcp_error err;
 
 static void
 must(int status, const char *what)
 {
     if (status == 0)
         return;
-    fprintf(stderr, "demo: %s: %s\n", what, mcp_status_text(status));
+    fprintf(stderr, "demo: %s: %s %s\n", what, mcp_status_name(status), err.message);
     exit(1);
 }
 
-/* ---- memory that is counted: each block has its size in front -------------- */
-
-static void *
-counted_realloc(void *user, void *ptr, size_t size)
+static void
+nap(long ms)
 {
-    struct demo *d = user;
-    max_align_t *block = ptr;
-    size_t before = 0;
+    struct timespec left = {ms / 1000, (ms % 1000) * 1000000};
 
-    if (block)
-        memcpy(&before, --block, sizeof(before));
-    block = realloc(block, sizeof(*block) + size);
-    if (!block)
-        return NULL;
-    memcpy(block, &size, sizeof(size));
-    d->bytes += (long)size - (long)before;
-    d->blocks += !ptr;
-    return block + 1;
+    nanosleep(&left, NULL);
 }
 
-static void *
-counted_alloc(void *user, size_t size)
+/* ---- what is alive in the server -------------------------------------------------- */
+
+static void
+ask_stats(int64_t into[COLUMNS])
 {
-    return counted_realloc(user, NULL, size);
+    mcp_reply *reply = NULL;
+    const mcp_json *stats;
+
+    must(mcp_client_call_tool(client, "stats", NULL, NULL, &reply, &err), "stats");
+    stats = mcp_reply_structured(reply);
+    for (int i = 0; i < COLUMNS; i++)
+        into[i] = mcp_json_int(mcp_json_get(stats, columns[i]), -1);
+    mcp_reply_free(reply);
 }
 
 static void
-counted_free(void *user, void *ptr)
+print_row(const char *scene, const int64_t stats[COLUMNS])
 {
-    struct demo *d = user;
-    max_align_t *block = ptr;
-    size_t size;
-
-    memcpy(&size, --block, sizeof(size));
-    d->bytes -= (long)size;
-    d->blocks--;
-    free(block);
-}
-
-static void
-look(struct demo *d, enum moment when)
-{
-    d->alive[when][HANDLERS] = d->handlers;
-    d->alive[when][CALLS] = d->engine[CLIENT] ? (long)d->engine[CLIENT]->counts.calls
-                                              : 0;
-    d->alive[when][TIMERS] = (long)d->timers.heap.count;
-    d->alive[when][BYTES] = d->bytes;
-    d->alive[when][BLOCKS] = d->blocks;
-}
-
-/* ---- the server: tools "quick", "steps", and "slow", which stops only when told  */
-
-static void
-tool_finish(struct mcpi_exchange *x)
-{
-    struct demo *d = x->served_user;
-    struct mcpi_result result;
-
-    mcpi_result_init(&result, x->engine);
-    mcpi_buf_text(&result.body,
-                  "{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}");
-    d->handlers--;
-    mcpi_exchange_finish(x, &result, d->now);
-}
-
-static void
-tool_begin(struct mcpi_exchange *x)
-{
-    struct demo *d = x->served_user;
-    const mcp_json *name = mcp_json_get(x->rpc.params, "name");
-    int steps = mcp_json_is_string(name, "steps") ? 3 : 0;
-
-    d->handlers++;
-    for (int i = 1; i <= steps; i++)
-        must(mcpi_exchange_progress(x, i, steps, "on its way", d->now), "progress");
-    if (!mcp_json_is_string(name, "slow"))
-        tool_finish(x);
-}
-
-/* Nobody waits any more, whatever the cause: the handler hears of it and stops. */
-static void
-tool_ended(struct mcpi_exchange *x, enum mcpi_ending how, const char *reason)
-{
-    struct demo *d = x->served_user;
-
-    (void)how;
-    (void)reason;
-    d->told++;
-    tool_finish(x); /* what it says now is not sent */
-}
-
-static const struct mcpi_served_ops tool = {.begin = tool_begin, .ended = tool_ended};
-
-static int
-route(void *user, struct mcpi_exchange *x, struct mcpi_refusal *why)
-{
-    (void)why;
-    mcpi_exchange_serve(x, &tool, user);
-    return 0;
-}
-
-static const struct mcpi_router router = {.route = route};
-
-/* ---- the client ------------------------------------------------------------ */
-
-static void
-on_done(void *user, struct mcpi_call *call, int status, const struct mcpi_rpc *answer)
-{
-    struct demo *d = user;
-
-    (void)call;
-    (void)answer;
-    d->answered += status == 0;
-    d->timed_out += status == MCP_E_TIMEOUT;
-    d->canceled += status == MCP_E_CANCELED;
-}
-
-static void
-on_progress(void *user, struct mcpi_call *call, const struct mcpi_progress *p)
-{
-    struct demo *d = user;
-
-    (void)call;
-    (void)p;
-    d->reports++;
-}
-
-static const struct mcpi_call_ops call_ops = {on_done, on_progress};
-
-static struct mcpi_call *
-start(struct demo *d, const char *params)
-{
-    struct mcpi_call_options opt = {.method = "tools/call",
-                                    .params = params,
-                                    .params_len = strlen(params),
-                                    .timeout_us = TIMEOUT_US,
-                                    .ops = &call_ops,
-                                    .user = d};
-    struct mcpi_call *call;
-
-    must(mcpi_call_start(d->client, &opt, d->now, &call), "starting a call");
-    return call;
-}
-
-/* ---- the wire -------------------------------------------------------------- */
-
-/* Every message as it leaves. We keep who spoke and what it is. */
-static void
-on_message(void *user, struct mcpi_peer *peer, const char *text, size_t len)
-{
-    struct demo *d = user;
-    struct word *last = d->words > 0 ? &d->wire[d->words - 1] : NULL;
-    struct word word = {.times = 1};
-    const char *what;
-    mcp_doc *doc;
-
-    must(mcp_doc_parse(text, len, NULL, &doc, NULL), "reading a message");
-    what = mcp_json_string(mcp_json_get(mcp_doc_root(doc), "method"), "answer");
-    if (strncmp(what, "notifications/", 14) == 0)
-        what += 14;
-    snprintf(word.text, sizeof(word.text), "%s %s",
-             peer->engine == d->engine[CLIENT] ? "->" : "<-", what);
-    mcp_doc_free(doc);
-    if (last && strcmp(last->text, word.text) == 0)
-        last->times++;
-    else if (d->words < WORDS)
-        d->wire[d->words++] = word;
-}
-
-/* Let both ends read and write until neither has anything to do. */
-static void
-run(struct demo *d)
-{
-    bool moved;
-
-    do {
-        moved = mcpi_pair_step(d->end[CLIENT], d->now) > 0;
-        moved |= mcpi_pair_step(d->end[SERVER], d->now) > 0;
-    } while (moved);
-}
-
-static void
-tell(const struct demo *d, const char *name, const char *outcome)
-{
-    int width = printf("  %-9s", name);
-
-    for (size_t i = 0; i < d->words; i++) {
-        width += printf(" %s", d->wire[i].text);
-        if (d->wire[i].times > 1)
-            width += printf(" x%d", d->wire[i].times);
-    }
-    printf("%*s\n", outcome[0] ? 55 - width + (int)strlen(outcome) : 0, outcome);
-}
-
-/* ---- the scenes ------------------------------------------------------------ */
-
-static void
-play_call(struct demo *d)
-{
-    mcpi_call_release(start(d, "{\"name\":\"quick\"}"));
-    run(d);
-}
-
-static void
-play_progress(struct demo *d)
-{
-    mcpi_call_release(start(d, "{\"name\":\"steps\"}"));
-    run(d);
-}
-
-static void
-play_timeout(struct demo *d)
-{
-    mcpi_call_release(start(d, "{\"name\":\"slow\"}"));
-    run(d);
-    d->now += TIMEOUT_US; /* two seconds in no time */
-    mcpi_timers_expire(&d->timers, d->now);
-    run(d);
-}
-
-static void
-play_cancels(struct demo *d)
-{
-    struct mcpi_call *calls[FIFTY];
-
-    for (int i = 0; i < FIFTY; i++)
-        calls[i] = start(d, "{\"name\":\"slow\"}");
-    run(d);
-    look(d, BUSY);
-    for (int i = 0; i < FIFTY; i++) {
-        must(mcpi_call_cancel(calls[i], "no longer needed", d->now), "canceling");
-        mcpi_call_release(calls[i]);
-    }
-    run(d);
-}
-
-static const struct scene {
-    const char *name;
-    void (*play)(struct demo *d);
-    const char *outcome;
-} scenes[] = {
-    {"call", play_call, "answered"},
-    {"progress", play_progress, "three reports, then answered"},
-    {"timeout", play_timeout, "after two seconds; the handler is told"},
-    {"50 calls", play_cancels, "all canceled; every handler is told"},
-};
-
-enum { SCENES = sizeof(scenes) / sizeof(scenes[0]) };
-
-/* Play all, and tell the last few of them. */
-static void
-play_all(struct demo *d, int aloud)
-{
-    d->told = d->answered = d->timed_out = d->canceled = d->reports = 0;
-    for (int i = 0; i < SCENES; i++) {
-        d->words = 0;
-        scenes[i].play(d);
-        if (i >= SCENES - aloud)
-            tell(d, scenes[i].name, scenes[i].outcome);
-    }
-}
-
-/* ---- the demo -------------------------------------------------------------- */
-
-static void
-open_both(struct demo *d, enum mcpi_era era)
-{
-    struct mcpi_engine_options opt = {.mem = &d->allocator,
-                                      .era = era,
-                                      .timers = &d->timers,
-                                      .router = &router,
-                                      .router_user = d,
-                                      .trace = on_message,
-                                      .trace_user = d};
-    struct mcpi_pair_options link = {0};
-
-    *d = (struct demo){{counted_alloc, counted_realloc, counted_free, d}, .now = 0};
-    mcpi_timers_init(&d->timers);
-    opt.identity.info = "{\"name\":\"demo\",\"version\":\"1\"}";
-    for (int side = CLIENT; side <= SERVER; side++) {
-        opt.role = side == CLIENT ? MCPI_CLIENT : MCPI_SERVER;
-        must(mcpi_engine_new(&opt, &d->engine[side]), "making an engine");
-        link.side[side].engine = d->engine[side];
-    }
-    must(mcpi_pair_new(&link, d->end), "joining the two");
-    d->client = mcpi_pair_peer(d->end[CLIENT]);
-    must(mcpi_peer_connect(d->client, d->now), "connecting");
-    run(d);
-}
-
-static void
-close_both(struct demo *d)
-{
-    mcpi_pair_free(d->end[CLIENT], d->now);
-    mcpi_pair_free(d->end[SERVER], d->now);
-    must(mcpi_engine_free(d->engine[CLIENT]), "freeing the client");
-    must(mcpi_engine_free(d->engine[SERVER]), "freeing the server");
-    d->engine[CLIENT] = d->engine[SERVER] = NULL;
-}
-
-static void
-print_table(const struct demo *d)
-{
-    static const char *const names[] = {"live handlers", "calls", "timers",
-                                        "heap, bytes", "heap, blocks"};
-
-    printf("  %-14s %10s %14s %10s %10s\n", "", "before", "50 in flight", "after",
-           "closed");
-    for (int what = 0; what < KINDS; what++)
-        printf("  %-14s %10ld %14ld %10ld %10ld\n", names[what], d->alive[BEFORE][what],
-               d->alive[BUSY][what], d->alive[AFTER][what], d->alive[CLOSED][what]);
+    printf("  %-30s", scene);
+    for (int i = 0; i < COLUMNS; i++)
+        printf(" %13lld", (long long)stats[i]);
     printf("\n");
 }
 
-/* Everything happened as it should, and nothing is left of it. */
-static bool
-is_clean(const struct demo *d)
+static void
+print_head(void)
 {
-    static const long none[KINDS];
-
-    return d->answered == 2 && d->reports == 3 && d->timed_out == 1 &&
-           d->canceled == FIFTY && d->told == 1 + FIFTY &&
-           memcmp(d->alive[BEFORE], d->alive[AFTER], sizeof(none)) == 0 &&
-           memcmp(d->alive[CLOSED], none, sizeof(none)) == 0;
+    printf("  %-30s", "");
+    for (int i = 0; i < COLUMNS; i++)
+        printf(" %13s", columns[i]);
+    printf("\n");
 }
 
-static bool
-show_era(enum mcpi_era era, const char *title, int aloud)
+/* A handler that was told needs a moment to return. */
+static void
+print_when_calm(const char *scene)
 {
-    struct demo d;
+    int64_t stats[COLUMNS];
 
-    printf("%s\n", title);
-    open_both(&d, era);
-    tell(&d, "connect", "");
-    play_all(&d, 0); /* a rehearsal: buffers and tables reach their size */
-    look(&d, BEFORE);
-    play_all(&d, aloud);
-    look(&d, AFTER);
-    close_both(&d);
-    look(&d, CLOSED);
-    print_table(&d);
-    return is_clean(&d);
+    for (int waited = 0; waited < PATIENCE_MS; waited += 10) {
+        ask_stats(stats);
+        if (stats[0] == 0)
+            break;
+        nap(10);
+    }
+    print_row(scene, stats);
+    must(stats[0] == 0 ? 0 : MCP_E_STATE, "handlers are left behind");
+}
+
+/* ---- scenes ------------------------------------------------------------------- */
+
+static void
+show_bar(mcp_call *call, double progress, double total, const char *message, void *user)
+{
+    int full = (int)(progress / total * BAR);
+
+    (void)call, (void)message, (void)user;
+    printf("\r  count  [");
+    for (int i = 0; i < BAR; i++)
+        putchar(i < full ? '#' : '.');
+    printf("] %g of %g", progress, total);
+    fflush(stdout);
+}
+
+static void
+greet(void)
+{
+    const mcp_call_options options = MCP_CALL_OPTIONS(.on_progress = show_bar);
+    mcp_reply *reply = NULL;
+
+    must(mcp_client_call_tool(client, "add", "{\"a\":19,\"b\":23}", NULL, &reply, &err),
+         "add");
+    printf("  add    19 + 23 = %g\n",
+           mcp_json_number(mcp_json_get(mcp_reply_structured(reply), "sum"), 0));
+    mcp_reply_free(reply);
+    must(mcp_client_call_tool(client, "count", "{\"to\":40,\"delay_ms\":20}", &options,
+                              &reply, &err),
+         "count");
+    printf("\n\n");
+    mcp_reply_free(reply);
+}
+
+enum way { BY_CANCEL, BY_TIMEOUT, BY_SCOPE };
+
+/* Start fifty calls, abandon them after 100 ms, and see each of them end as it should. */
+static void
+abandon_fifty(const char *tool, const char *arguments, enum way way, int expected)
+{
+    mcp_call_options options = MCP_CALL_OPTIONS(.total_ms = 0);
+    mcp_call *calls[FIFTY];
+    int r;
+
+    if (way == BY_TIMEOUT)
+        options.timeout_ms = 100;
+    if (way == BY_SCOPE)
+        must(mcp_scope_new(NULL, &options.scope), "scope");
+    for (int i = 0; i < FIFTY; i++)
+        must(mcp_client_start_tool(client, tool, arguments, &options, NULL, NULL,
+                                   &calls[i]),
+             tool);
+    nap(100);
+    if (way == BY_SCOPE)
+        must(mcp_scope_cancel(options.scope, "enough"), "scope");
+    for (int i = 0; i < FIFTY; i++) {
+        if (way == BY_CANCEL)
+            (void)mcp_call_cancel(calls[i],
+                                  "enough"); /* those over the pool are over */
+        r = mcp_call_wait(calls[i], PATIENCE_MS, NULL, &err);
+        must(r == 0 || r == expected ? 0 : r, tool);
+        mcp_call_free(calls[i]);
+    }
+    mcp_scope_free(options.scope);
+}
+
+static void
+play(const char *server, enum mcp_era era)
+{
+    const char *const command[] = {server, NULL};
+    const mcp_client_options me = MCP_CLIENT_OPTIONS(.name = "demo", .version = "1.0",
+                                                     .era = era);
+    mcp_reply *reply = NULL;
+    int64_t stats[COLUMNS];
+
+    must(mcp_client_spawn(command, &me, &client, &err), server);
+    printf("protocol %s, over stdio\n\n", mcp_client_version(client));
+    greet();
+    print_head();
+    print_when_calm("after one call");
+    abandon_fifty("hang", "{\"seconds\":60}", BY_CANCEL, MCP_E_CANCELED);
+    print_when_calm("50 hang, canceled");
+    abandon_fifty("hang", "{\"seconds\":60}", BY_TIMEOUT, MCP_E_TIMEOUT);
+    print_when_calm("50 hang, timed out");
+    abandon_fifty("hang", "{\"seconds\":60}", BY_SCOPE, MCP_E_CANCELED);
+    print_when_calm("50 hang, one scope canceled");
+    abandon_fifty("hang_async", "{\"seconds\":60}", BY_SCOPE, MCP_E_CANCELED);
+    print_when_calm("50 hang_async, scope canceled");
+    abandon_fifty("deaf", "{\"seconds\":1.5}", BY_CANCEL, MCP_E_CANCELED);
+    ask_stats(stats);
+    print_row("50 deaf, canceled: still there", stats);
+    must(mcp_client_call_tool(client, "hang", "{\"seconds\":0}", NULL, &reply, &err),
+         "hang");
+    printf("  and meanwhile another hang:    %s\n", mcp_reply_text(reply));
+    mcp_reply_free(reply);
+    print_when_calm("50 deaf, a moment later");
+    mcp_client_free(client);
+    printf("\n");
+}
+
+/* probe-server stands beside this program. */
+static const char *
+find_server(void)
+{
+    static char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 16);
+    char *slash;
+
+    path[n < 0 ? 0 : n] = '\0';
+    slash = strrchr(path, '/');
+    if (!slash)
+        return "probe-server";
+    memcpy(slash + 1, "probe-server", sizeof("probe-server"));
+    return path;
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
-    bool clean;
+    const char *server = argc > 1 ? argv[1] : find_server();
 
-    printf("libmcp %s: -> is what the client sends, <- what the server does\n\n",
-           mcp_version());
-    clean = show_era(MCPI_ERA_MODERN, MCPI_VERSION_MODERN ", without a handshake",
-                     SCENES);
-    clean &= show_era(MCPI_ERA_LEGACY,
-                      MCPI_VERSION_LEGACY ", the same after a handshake", 2);
-    printf("%s\n", clean ? "Nothing is left behind." : "SOMETHING IS LEFT BEHIND.");
-    return clean ? 0 : 1;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    play(server, MCP_ERA_MODERN);
+    play(server, MCP_ERA_LEGACY);
+    printf("Every abandoned call ended once, the server heard of each, nothing is "
+           "left.\n");
+    return 0;
 }

@@ -1,0 +1,403 @@
+/*
+ * probe_server.c - a server to measure with: what is left after calls were canceled?
+ *
+ *     probe-server                on stdin and stdout
+ *     probe-server --unix PATH    on a Unix socket, for many clients
+ *
+ * Its tools hang, count, ignore their cancel, and tell what is still alive in it. `hang`
+ * takes one of ten resources while it runs, as a tool with a database would.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <mcp/server.h>
+
+#define RESOURCES 10
+
+static mcp_server *server;
+static atomic_int pool_free = RESOURCES;
+static atomic_long live_handlers, started, completed, canceled;
+
+/* A handler function was entered; and it returned, or finished. */
+static void
+enter(void)
+{
+    atomic_fetch_add(&live_handlers, 1);
+    atomic_fetch_add(&started, 1);
+}
+
+static int
+leave(mcp_request *req, int status)
+{
+    atomic_fetch_add(mcp_request_is_canceled(req) ? &canceled : &completed, 1);
+    atomic_fetch_sub(&live_handlers, 1);
+    return status;
+}
+
+/* ---- echo, add: answered on the loop ------------------------------------------- */
+
+struct echo_args {
+    const char *text;
+};
+
+static const mcp_field echo_fields[] = {
+    MCP_FIELD(struct echo_args, text, MCP_STRING, MCP_REQUIRED, "what to say"),
+    {0},
+};
+
+static int
+echo(mcp_request *req, mcp_result *out, void *user)
+{
+    struct echo_args args;
+    int r;
+
+    (void)user;
+    enter();
+    r = mcp_request_bind(req, &args);
+    if (r == 0)
+        r = mcp_result_text(out, args.text);
+    return leave(req, r);
+}
+
+struct add_args {
+    double a, b;
+};
+
+static const mcp_field add_fields[] = {
+    MCP_FIELD(struct add_args, a, MCP_NUMBER, MCP_REQUIRED, "left operand"),
+    MCP_FIELD(struct add_args, b, MCP_NUMBER, MCP_REQUIRED, "right operand"),
+    {0},
+};
+
+struct add_sum {
+    double sum;
+};
+
+static const mcp_field add_output[] = {
+    MCP_FIELD(struct add_sum, sum, MCP_NUMBER, MCP_REQUIRED, "a + b"),
+    {0},
+};
+
+static int
+add(mcp_request *req, mcp_result *out, void *user)
+{
+    struct add_args args;
+    struct add_sum result;
+    int r;
+
+    (void)user;
+    enter();
+    r = mcp_request_bind(req, &args);
+    if (r == 0) {
+        result.sum = args.a + args.b;
+        r = mcp_result_struct(out, &result);
+    }
+    return leave(req, r);
+}
+
+/* ---- hang, deaf, count: they block a worker -------------------------------------- */
+
+struct seconds_args {
+    double seconds;
+};
+
+static const mcp_field seconds_fields[] = {
+    MCP_FIELD_WITH(struct seconds_args, seconds, MCP_NUMBER, MCP_REQUIRED,
+                   "how long, fractions allowed", MCP_MINIMUM_REAL(0),
+                   MCP_MAXIMUM_REAL(1e6)),
+    {0},
+};
+
+static int64_t
+seconds_ms(mcp_request *req)
+{
+    struct seconds_args args = {0};
+
+    return mcp_request_bind(req, &args) < 0 ? 0 : (int64_t)(args.seconds * 1000);
+}
+
+static bool
+resource_take(void)
+{
+    int left = atomic_load(&pool_free);
+
+    while (left > 0)
+        if (atomic_compare_exchange_weak(&pool_free, &left, left - 1))
+            return true;
+    return false;
+}
+
+static void
+resource_give_back(void *user)
+{
+    (void)user;
+    atomic_fetch_add(&pool_free, 1);
+}
+
+static int
+hang(mcp_request *req, mcp_result *out, void *user)
+{
+    int r;
+
+    (void)user;
+    enter();
+    if (!resource_take()) {
+        r = mcp_result_fail(out, "all %d resources are in use", RESOURCES);
+        return leave(req, r);
+    }
+    r = mcp_request_sleep(req, seconds_ms(req));
+    resource_give_back(NULL);
+    if (r == 0)
+        r = mcp_result_text(out, "slept");
+    return leave(req, r);
+}
+
+static int
+deaf(mcp_request *req, mcp_result *out, void *user)
+{
+    int64_t ms = seconds_ms(req);
+    struct timespec left = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+
+    (void)user;
+    enter();
+    while (nanosleep(&left, &left) < 0 && errno == EINTR)
+        continue;
+    return leave(req, mcp_result_text(out, "heard nothing"));
+}
+
+struct count_args {
+    int64_t to, delay_ms;
+};
+
+static const mcp_field count_fields[] = {
+    MCP_FIELD_WITH(struct count_args, to, MCP_INT, MCP_REQUIRED, "the last number",
+                   MCP_MINIMUM(0), MCP_MAXIMUM(1000000)),
+    MCP_FIELD_WITH(struct count_args, delay_ms, MCP_INT, 0, "between two numbers",
+                   MCP_MINIMUM(0), MCP_MAXIMUM(3600000), MCP_DEFAULT_INT(0)),
+    {0},
+};
+
+static int
+count(mcp_request *req, mcp_result *out, void *user)
+{
+    struct count_args args;
+    int r;
+
+    (void)user;
+    enter();
+    r = mcp_request_bind(req, &args);
+    for (int64_t i = 1; r == 0 && i <= args.to; i++) {
+        r = mcp_request_sleep(req, args.delay_ms);
+        if (r == 0)
+            r = mcp_request_progress(req, (double)i, (double)args.to, NULL);
+    }
+    if (r == 0)
+        r = mcp_result_textf(out, "counted to %lld", (long long)args.to);
+    return leave(req, r);
+}
+
+/* ---- hang_async: an event, no thread ------------------------------------------- */
+
+struct nap {
+    mcp_request *req;
+    mcp_timer *timer;
+};
+
+static void
+nap_end(struct nap *nap, int status)
+{
+    mcp_request *req = nap->req;
+
+    mcp_timer_free(nap->timer);
+    free(nap);
+    mcp_request_finish(req, leave(req, status));
+}
+
+static void
+nap_over(void *user)
+{
+    struct nap *nap = user;
+
+    nap_end(nap, mcp_result_text(mcp_request_result(nap->req), "slept"));
+}
+
+static void
+nap_canceled(void *user)
+{
+    nap_end(user, MCP_E_CANCELED);
+}
+
+static int
+hang_async(mcp_request *req, mcp_result *out, void *user)
+{
+    struct nap *nap = malloc(sizeof(*nap));
+    int r = MCP_E_NOMEM;
+
+    (void)out, (void)user;
+    enter();
+    if (nap) {
+        nap->req = req;
+        r = mcp_timer_new(mcp_request_loop(req), seconds_ms(req), nap_over, nap,
+                          &nap->timer);
+    }
+    if (r < 0) {
+        free(nap);
+        return leave(req, r);
+    }
+    r = mcp_request_on_cancel(req, nap_canceled, nap, NULL);
+    if (r < 0)
+        nap_end(nap, r);
+    return 0;
+}
+
+/* ---- stats --------------------------------------------------------------------- */
+
+struct stats {
+    int64_t live_handlers, started, completed, cancelled;
+    int64_t pool_free, workers, open_fds, rss_kb;
+};
+
+#define STAT(member_, text_) \
+    MCP_FIELD(struct stats, member_, MCP_INT, MCP_REQUIRED, text_)
+
+static const mcp_field stats_fields[] = {
+    STAT(live_handlers, "handlers entered and not yet returned or finished"),
+    STAT(started, "handlers entered, ever"),
+    STAT(completed, "of these: ended without a cancel"),
+    STAT(cancelled, "of these: ended after a cancel"),
+    STAT(pool_free, "resources that nobody holds, of ten"),
+    STAT(workers, "worker threads with something to do"),
+    STAT(open_fds, "open descriptors"),
+    STAT(rss_kb, "resident memory"),
+    {0},
+};
+
+static int64_t
+count_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    int64_t entries = 0;
+
+    if (!folder)
+        return -1;
+    while (readdir(folder))
+        entries++;
+    closedir(folder);
+    return entries - 3; /* . and .. and the folder itself */
+}
+
+static int64_t
+resident_kb(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    long pages = 0;
+
+    if (!file)
+        return -1;
+    if (fscanf(file, "%*d %ld", &pages) != 1)
+        pages = 0;
+    fclose(file);
+    return (int64_t)pages * sysconf(_SC_PAGESIZE) / 1024;
+}
+
+static int
+stats(mcp_request *req, mcp_result *out, void *user)
+{
+    mcp_server_counts counts = {.size = sizeof(counts)};
+    struct stats s;
+
+    (void)req, (void)user;
+    mcp_server_count(server, &counts);
+    s.live_handlers = atomic_load(&live_handlers);
+    s.started = atomic_load(&started);
+    s.completed = atomic_load(&completed);
+    s.cancelled = atomic_load(&canceled);
+    s.pool_free = atomic_load(&pool_free);
+    s.workers = (int64_t)counts.busy_workers;
+    s.open_fds = count_descriptors();
+    s.rss_kb = resident_kb();
+    return mcp_result_struct(out, &s);
+}
+
+/* ---- the server ----------------------------------------------------------------- */
+
+static int
+add_tools(mcp_error *err)
+{
+    const mcp_tool tools[] = {
+        MCP_TOOL(.name = "echo", .description = "Say it back", .fields = echo_fields,
+                 .reply = echo, .hints = MCP_READ_ONLY),
+        MCP_TOOL(.name = "add", .description = "Add two numbers", .fields = add_fields,
+                 .output_fields = add_output, .reply = add, .hints = MCP_READ_ONLY),
+        MCP_TOOL(.name = "hang", .description = "Sleep, holding one of ten resources",
+                 .fields = seconds_fields, .run = hang),
+        MCP_TOOL(.name = "hang_async", .description = "Sleep without a thread",
+                 .fields = seconds_fields, .start = hang_async),
+        MCP_TOOL(.name = "deaf", .description = "Sleep and ignore a cancel",
+                 .fields = seconds_fields, .run = deaf),
+        MCP_TOOL(.name = "count", .description = "Count, with progress",
+                 .fields = count_fields, .run = count),
+        MCP_TOOL(.name = "stats", .description = "What is alive in this server",
+                 .output_fields = stats_fields, .reply = stats, .hints = MCP_READ_ONLY),
+    };
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < sizeof(tools) / sizeof(tools[0]); i++)
+        r = mcp_server_add_tool(server, &tools[i], err);
+    return r;
+}
+
+static void
+print_log(void *user, enum mcp_log_level level, const char *line)
+{
+    (void)user, (void)level;
+    fprintf(stderr, "probe-server: %s\n", line);
+}
+
+static int
+serve(const char *path, mcp_error *err)
+{
+    int r;
+
+    if (!path)
+        return mcp_server_run_stdio(server, err);
+    r = mcp_server_listen_unix(server, path, err);
+    if (r < 0)
+        return r;
+    printf("listening on unix:%s\n", path);
+    fflush(stdout);
+    return mcp_server_run(server, &MCP_RUN_OPTIONS(.signals = true), err);
+}
+
+int
+main(int argc, char **argv)
+{
+    const char *path = NULL;
+    mcp_error err;
+    int r;
+
+    if (argc == 3 && strcmp(argv[1], "--unix") == 0) {
+        path = argv[2];
+    } else if (argc != 1) {
+        fprintf(stderr, "usage: probe-server [--unix PATH]\n");
+        return 2;
+    }
+    r = mcp_server_new(&MCP_SERVER_OPTIONS(.name = "probe-server", .version = "1.0",
+                                           .workers = 32, .overdue = 128,
+                                           .on_log = print_log),
+                       &server, &err);
+    if (r == 0)
+        r = add_tools(&err);
+    if (r == 0)
+        r = serve(path, &err);
+    if (r < 0)
+        fprintf(stderr, "probe-server: %s\n", err.message);
+    mcp_server_free(server);
+    return r < 0;
+}
