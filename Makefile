@@ -6,7 +6,7 @@ FUZZ_SECONDS ?= 600
 werror = $(if $(CI),-DMCP_WERROR=ON)
 build = cmake --preset $(1) $(werror) >/dev/null && cmake --build --preset $(1)
 
-.PHONY: all demo test bench fuzz install clean ci format tidy coverage
+.PHONY: all demo test peers bench fuzz install clean ci format tidy coverage
 
 all:
 	@scripts/setup build && $(call build,release)
@@ -17,10 +17,14 @@ demo:
 test:
 	@scripts/setup test && $(call build,release) --target all tests && scripts/run-tests build
 
-bench: all # beside Ajv, if npm can bring it
-	@test -d build/peers/node_modules/ajv || \
-		npm install --silent --prefix build/peers ajv >/dev/null 2>&1 || true
-	@build/bin/bench
+peers: # what others wrote, from the npm registry, against ours
+	@scripts/setup peers && cmake --preset release $(werror) >/dev/null && scripts/peers build
+
+bench: all # beside Ajv and the TypeScript SDK, if npm can bring them
+	@test -d build/bench/node_modules/@modelcontextprotocol/server || \
+		timeout 60 npm install --silent --prefix build/bench ajv zod \
+			@modelcontextprotocol/server@2 >/dev/null 2>&1 || true
+	@build/bin/bench && echo && build/bin/bench-stdio
 
 fuzz:
 	@scripts/setup peers && $(call build,fuzz) && scripts/fuzz build-fuzz $(FUZZ_SECONDS)

@@ -1,9 +1,9 @@
 // ajv.js - prints how many checks a second Ajv makes of what schema.c checks. Ajv is
-// looked for where node looks for packages, and in build/peers.
+// looked for where node looks for packages, and in build/bench.
 const fs = require('fs')
 const path = require('path')
 
-const places = [__dirname, path.join(__dirname, '../build/peers')]
+const places = [__dirname, path.join(__dirname, '../build/bench')]
 const Ajv = require(require.resolve('ajv/dist/2020', { paths: places }))
 const read = name => JSON.parse(fs.readFileSync(path.join(__dirname, name)))
 

@@ -16,6 +16,7 @@
 #include <yyjson.h>
 
 #include "rig.h"
+#include "sample.h"
 #include "schema.h"
 
 enum { ROUNDS = 21, SLICE_US = 10000, BURST = 64 };
@@ -25,6 +26,7 @@ struct variant {
     void (*step)(struct rig *rig);
     struct rig *rig;
     double ns[ROUNDS]; /* for one step, by slice */
+    double median;
 };
 
 static double
@@ -52,14 +54,6 @@ slice(const struct variant *v)
     return (now - start) / (double)steps;
 }
 
-static int
-compare(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
 static void
 measure(struct variant *variants, size_t count)
 {
@@ -69,13 +63,7 @@ measure(struct variant *variants, size_t count)
         for (size_t i = 0; i < count; i++)
             variants[i].ns[round] = slice(&variants[i]);
     for (size_t i = 0; i < count; i++)
-        qsort(variants[i].ns, ROUNDS, sizeof(double), compare);
-}
-
-static double
-median(const struct variant *v)
-{
-    return v->ns[ROUNDS / 2];
+        variants[i].median = sample_median(variants[i].ns, ROUNDS);
 }
 
 /* ---- what is done ---------------------------------------------------------- */
@@ -157,7 +145,7 @@ trip_begin(struct trip *trip, struct variant v[3])
 static void
 trip_end(struct trip *trip, const struct variant v[3])
 {
-    double bare = median(&v[0]), call = median(&v[1]), cancel = median(&v[2]);
+    double bare = v[0].median, call = v[1].median, cancel = v[2].median;
 
     printf("  %s, %zu bytes asked, %zu answered\n", trip->name, trip->request,
            trip->response);
@@ -193,12 +181,12 @@ static void
 print_order(const char *name, const struct variant *v, size_t count,
             const size_t *depths)
 {
-    double smallest = median(&v[0]);
-    double largest = median(&v[count - 1]);
+    double smallest = v[0].median;
+    double largest = v[count - 1].median;
 
     for (size_t i = 0; i < count; i++)
         printf("  %-16s %10zu %12.0f %8.0f %9.2fx\n", i ? "" : name, depths[i],
-               1e9 / median(&v[i]), median(&v[i]), median(&v[i]) / smallest);
+               1e9 / v[i].median, v[i].median, v[i].median / smallest);
     printf("  %-16s %10s %12s %8s %9.2fx %6s %s\n", "", "apart", "", "",
            largest / smallest, "2x", verdict(largest / smallest, 2));
 }

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "sample.h"
+
 enum { TURNS = 5, TURN_US = 300000, BURST = 256 };
 
 static double
@@ -73,21 +75,6 @@ turn_ajv(void)
     return pclose(pipe) == 0 ? rate : 0;
 }
 
-static int
-compare(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
-static double
-median(double *rates)
-{
-    qsort(rates, TURNS, sizeof(*rates), compare);
-    return rates[TURNS / 2];
-}
-
 static void
 print(double ours, double ajv)
 {
@@ -119,7 +106,7 @@ bench_schema(void)
         ours[i] = turn_ours(schema, mcp_doc_root(value));
         ajv[i] = i > 0 && ajv[0] == 0 ? 0 : turn_ajv();
     }
-    print(median(ours), median(ajv));
+    print(sample_median(ours, TURNS), sample_median(ajv, TURNS));
     mcp_schema_free(schema);
     mcp_doc_free(doc);
     mcp_doc_free(value);

@@ -21,7 +21,7 @@ static int add(mcp_request *req, mcp_result *out, void *user)
 int main(void)
 {
     mcp_server_options me = MCP_SERVER_OPTIONS(.name = "adder", .version = "1.0");
-    mcp_tool tool = MCP_TOOL(.name = "add", .fields = sum_fields, .run = add);
+    mcp_tool tool = MCP_TOOL(.name = "add", .fields = sum_fields, .reply = add);
     mcp_server *server = NULL;
     mcp_error err = {0};
 

@@ -1,0 +1,74 @@
+/*
+ * target.h - a server process that is measured, and the cheapest client to drive it
+ *
+ * The client knows no JSON: it writes prebuilt lines, whose ids count up, and counts
+ * the newlines that come back. It stays on one core. All functions end the program if
+ * something goes wrong, except target_start.
+ */
+#ifndef BENCH_TARGET_H
+#define BENCH_TARGET_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include <time.h>
+
+enum { IN_FLIGHT = 64, LINE_ROOM = 1024 };
+
+/* Where it runs, beside the driver. */
+enum spot { SAME_CORE, OTHER_CORE, ANY_CORE };
+
+/* How it is met. */
+enum greeting {
+    HANDSHAKE, /* the legacy initialize */
+    NO_WORDS,  /* modern: each request introduces itself, the first is a call */
+    ONE_LINE   /* a raw pipe: initialize is a line like any other */
+};
+
+/* What to run: filled in by its user. */
+struct recipe {
+    const char *argv[3]; /* a program beside this one, or one from PATH; its argument */
+    const char *tool;
+    const char *arguments; /* JSON text */
+    const char *expected;  /* must be in every answer */
+    enum greeting greeting;
+    bool is_peer; /* not of ours, may be missing: what it prints is dropped */
+};
+
+struct target {
+    pid_t pid;
+    int to, from;
+    clockid_t clock;      /* its processor time, of all its threads */
+    char line[LINE_ROOM]; /* the next call, if its id is put in */
+    size_t length, id_at;
+    char id[16]; /* the last one used, as digits */
+};
+
+void must(bool ok, const char *what);
+
+/* Microseconds: of this process's processor time, and of the clock on the wall. */
+double driver_cpu(void);
+double clock_now(void);
+
+/* The driver's core; to be called once, before anything is started. False: there is no
+ * second one, and OTHER_CORE is the same. */
+bool driver_settle(void);
+
+/* It has answered the first line. False: it did not; then nothing of it is left. */
+bool target_start(struct target *target, const struct recipe *recipe, enum spot spot);
+
+/* Closes its input and waits until it has ended, which must be by itself. */
+void target_stop(struct target *target);
+
+/* One call, whose answer is looked at. */
+void target_check(struct target *target, const struct recipe *recipe);
+
+/* That many calls: each after the one before, or IN_FLIGHT of them at a time. */
+void target_call(struct target *target, long calls);
+void target_flood(struct target *target, long calls);
+
+double target_cpu(const struct target *target); /* microseconds, since its start */
+
+/* A line of /proc/PID/status, such as "VmRSS:", in KB. */
+long target_memory(const struct target *target, const char *key);
+
+#endif
