@@ -219,8 +219,9 @@ call_flush(mcp_call *call, int64_t within_us)
 
     pthread_mutex_lock(&call->lock);
     gone = call->is_gone;
-    flush.status = call->signaled;
-    if (!gone)
+    if (gone)
+        flush.status = call->signaled; /* before, it is the loop's */
+    else
         call->flushing++;
     pthread_mutex_unlock(&call->lock);
     if (gone)

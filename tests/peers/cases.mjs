@@ -1,0 +1,71 @@
+/*
+ * cases.mjs - the frame of the client scripts: one line for each case, "PASS name" or
+ * "FAIL name reason", and what they share
+ */
+import assert from 'node:assert/strict';
+import { subscribe } from 'node:diagnostics_channel';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export { assert };
+
+const PATIENCE_MS = 20000; /* for what should happen at once */
+const CASE_MS = 60000;
+
+let failures = 0;
+
+/* Bounded, so that a lost answer fails its own case and not the whole program. */
+export async function prove(name, body) {
+    const over = new AbortController();
+    const clock = delay(CASE_MS, undefined, { signal: over.signal }).then(
+        () => assert.fail(`not done in ${CASE_MS / 1000} s`), () => {});
+
+    try {
+        await Promise.race([body(), clock]);
+        console.log(`PASS ${name}`);
+    } catch (error) {
+        failures++;
+        const reason = String(error.message).replace(/\s+/g, ' ').slice(0, 400);
+        console.log(`FAIL ${name} ${reason}`);
+    } finally {
+        over.abort();
+    }
+}
+
+/* Whatever is still open belongs to a case that failed. */
+export function finish() {
+    for (const { child, end } of processes)
+        if (end === null)
+            child.kill('SIGKILL');
+    process.exit(failures > 0 ? 1 : 0);
+}
+
+/* Ask until it is true, and return what made it so. */
+export async function until(ask, isTrue) {
+    const end = Date.now() + PATIENCE_MS;
+    let answer = await ask();
+
+    while (!isTrue(answer)) {
+        assert.ok(Date.now() < end, `waited in vain, last: ${JSON.stringify(answer)}`);
+        await delay(10);
+        answer = await ask();
+    }
+    return answer;
+}
+
+/* Every process an SDK started: how it ended, the signals it got for that, and what it
+ * said on stderr. An SDK keeps all this to itself. */
+export const processes = [];
+
+subscribe('child_process', ({ process: child }) => {
+    const entry = { child, end: null, signals: [], errors: '' };
+    const { kill } = child;
+
+    processes.push(entry);
+    child.on('exit', (code, signal) => (entry.end = signal ?? code));
+    child.kill = signal => {
+        entry.signals.push(signal);
+        return kill.call(child, signal);
+    };
+    /* its pipes do not exist yet, but do when who spawns it has returned */
+    queueMicrotask(() => child.stderr?.on('data', chunk => (entry.errors += chunk)));
+});

@@ -1,0 +1,115 @@
+/*
+ * peer.h - the frame of the cases: verdicts, calls to a server of somebody else, and
+ * what that server's handlers heard
+ *
+ * What is true or not is a function that returns bool; one that returns false has said
+ * why with because().
+ */
+#ifndef TESTS_PEERS_PEER_H
+#define TESTS_PEERS_PEER_H
+
+#include <stdatomic.h>
+
+#include <mcp/client.h>
+
+#define PATIENCE_MS 20000 /* for what should happen at once */
+
+struct peer_case {
+    const char *name;
+    bool (*run)(mcp_client *client);
+    int calls; /* whose handlers are told to stop */
+};
+
+/* What is different from server to server. */
+struct peer_kind {
+    const char *name;
+    const struct peer_case *cases; /* of its own; ends with {0} */
+    const char *echo_arguments;    /* of a call that is answered with "still there" */
+    const char *slow_tool;         /* reports progress */
+    const char *long_arguments;    /* for it to take long, with its first report soon */
+    const char *longer_arguments;  /* 3 s, with many reports */
+    const char *short_arguments;   /* a moment, with five reports */
+    const char *short_text;        /* what it says then */
+    bool tells;                    /* has `stats`: what handlers heard */
+    bool quiet;                    /* what it prints on stderr is no news */
+};
+
+/* The one that this run is about. */
+extern struct peer {
+    const struct peer_kind *kind;
+    const char *const *command;
+    const char *version; /* to be agreed on */
+    enum mcp_era era;
+    atomic_int warnings; /* that the library logged */
+    int failures;        /* of cases */
+} peer;
+
+/* ---- verdicts -------------------------------------------------------------------- */
+
+/* Say why a case fails; the first reason counts. Returns false. */
+bool because(const char *format, ...) MCP_PRINTF(1, 2);
+
+/* Take back what was said, because it was expected; returns it. */
+const char *because_nothing(void);
+
+bool status_is(int status, int wanted, const mcp_error *err);
+
+/* Run cases, until {0}, and print their verdicts. */
+void prove(const struct peer_case *cases, mcp_client *client);
+
+void nap(void); /* 10 ms, between two questions */
+
+/* ---- clients --------------------------------------------------------------------- */
+
+/* Start the server and connect; discovery may be NULL. */
+bool client_opens(const char *discovery, mcp_client **ret_client);
+
+/* No child of ours is left, and nothing of the group pid (0: none). */
+bool is_gone(int64_t pid);
+
+/* ---- calls ----------------------------------------------------------------------- */
+
+/* A call of a tool is answered with a text that has this one in it. */
+bool says(mcp_client *client, const char *tool, const char *arguments,
+          const char *text);
+
+/* Any method is answered with a result that has this member. */
+bool has(mcp_client *client, const char *method, const char *params,
+         const char *member);
+
+bool still_answers(mcp_client *client);
+
+/* A call of the slow tool, with what it reports: on other threads, but in order. Never
+ * on the stack: a case that fails leaves its calls behind. */
+struct slow {
+    mcp_call *call;
+    atomic_int count, last, total;
+    atomic_bool fell;
+};
+
+extern const mcp_call_options plain; /* no options */
+
+bool slow_begins(struct slow *slow, mcp_client *client, mcp_call_options opt,
+                 const char *arguments);
+bool slow_runs(struct slow *slow);             /* its handler does: it has reported */
+bool slow_ends(struct slow *slow, int wanted); /* like that, and the server is told */
+
+/* ---- what the handlers heard ----------------------------------------------------- */
+
+struct stats {
+    int64_t running, finished, aborted;
+    char reason[128];
+};
+
+bool stats_read(struct stats *stats, mcp_client *client);
+
+/* ---- cases of every server (cases.c) --------------------------------------------- */
+
+extern const struct peer_case common_cases[];
+extern const struct peer_case last_cases[]; /* the last one frees the client */
+extern const struct peer_case own_session_cases[];
+
+bool agrees_on_version(mcp_client *client);
+bool cancel_ends_call(mcp_client *client); /* with the reason "the user left" */
+
+#endif

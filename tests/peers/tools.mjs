@@ -1,0 +1,52 @@
+/*
+ * tools.mjs - the tools of both server scripts: what they do, without any SDK
+ *
+ * `slow` listens to its abort signal; `stats` tells what it heard. The counters are of
+ * the process, because an SDK may make a second server object for the same connection.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import * as z from 'zod';
+
+const counts = { running: 0, finished: 0, aborted: 0, reason: '' };
+
+export const schemas = {
+    echo: z.object({ text: z.string() }),
+    slow: z.object({ ms: z.number(), steps: z.number().default(1) }),
+    stats: z.object({
+        running: z.number(),
+        finished: z.number(),
+        aborted: z.number(),
+        reason: z.string(),
+    }),
+};
+
+const text = words => ({ content: [{ type: 'text', text: words }] });
+
+export function echo(args) {
+    return text(args.text);
+}
+
+/* Takes so long, in so many steps, and reports each as it begins. */
+export async function slow({ ms, steps }, signal, report) {
+    counts.running++;
+    try {
+        for (let step = 1; step <= steps; step++) {
+            await report({ progress: step, total: steps, message: `step ${step}` });
+            await delay(ms / steps, undefined, { signal });
+        }
+        counts.finished++;
+        return text('done');
+    } catch (error) {
+        if (signal.aborted) {
+            counts.aborted++;
+            counts.reason = String(signal.reason);
+        }
+        throw error;
+    } finally {
+        counts.running--;
+    }
+}
+
+export function stats() {
+    return { ...text(JSON.stringify(counts)), structuredContent: { ...counts } };
+}
