@@ -272,18 +272,19 @@ nick_fire(struct mcpi_timer *timer, int64_t now)
 static void
 M6_one_that_exits_as_the_grace_ends_is_not_signaled(void **state)
 {
+    static const struct mcpi_child_times times = {6 * SHORT, LONG, LONG};
     struct nick_of_time nick;
     struct world world;
     int64_t due;
 
     (void)state;
-    world_start(&world, HELPER("catch:15", "eof", "say:bye", "exit:0"), &to_term);
+    world_start(&world, HELPER("catch:15", "eof", "say:bye", "exit:0"), &times);
     nick.world = &world;
     mcpi_timer_init(&nick.timer, nick_fire);
     mcpi_child_close(world.child, world.out, world_done, &world);
-    due = mcpi_loop_clock() + SHORT;
+    due = mcpi_loop_clock() + times.exit;
     assert_int_equal(mcpi_loop_step(world.loop), 0); /* the first look */
-    mcpi_timer_arm(mcpi_loop_timers(world.loop), &nick.timer, due - SHORT);
+    mcpi_timer_arm(mcpi_loop_timers(world.loop), &nick.timer, due - times.exit);
     while (mcpi_loop_clock() <= due)
         poll(NULL, 0, 1);
     world_run_until(&world, &world.dones);
@@ -305,7 +306,11 @@ M4_grandchildren_go_too_when_the_leader_is_dead(void **state)
         HELPER("{", "catch:15", "say:in", "hang", "}", "eof", "say:bye", "exit:0"),
         &to_term);
     assert_string_equal(report_line(&world.report), "in");
-    world_close_and_end(&world, "bye\nterm\n");
+    close(world.in);
+    assert_string_equal(report_line(&world.report), "bye");
+    await_exit(mcpi_child_pid(world.child));
+    world.in = open("/dev/null", O_RDONLY | O_CLOEXEC); /* to be closed once more */
+    world_close_and_end(&world, "term\n");
     assert_int_equal(kill_count, 1);
 }
 
