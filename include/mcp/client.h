@@ -14,7 +14,8 @@
  * and protocol era prescribe, and the session goes on.
  *
  * All functions are [any]. Those that block return MCP_E_STATE on the thread of a loop,
- * and in a process that was forked off without exec every function fails so.
+ * and in a process that was forked off without exec every function fails so. A loop that
+ * is given in the options must be run by somebody: what blocks waits for it.
  */
 #ifndef MCP_CLIENT_H
 #define MCP_CLIENT_H
@@ -99,7 +100,8 @@ typedef struct mcp_client_options {
     const char *cwd;
     int stderr_fd;    /* its stderr; 0: ours. Borrowed during the call */
     bool quiet;       /* its stderr is /dev/null */
-    bool die_with_us; /* kill it if our process dies, however (M22) */
+    bool die_with_us; /* kill it if our process dies, however (M22); on a loop of yours
+                         also when the thread ends that ran it at the opening */
     int64_t exit_ms;  /* time to go after its stdin is closed: 2000 */
     int64_t term_ms;  /* after SIGTERM: 2000 */
     int64_t kill_ms;  /* after SIGKILL: 2000 */
@@ -144,9 +146,9 @@ MCP_API int mcp_client_attach_server(struct mcp_server *server,
 
 /* Close: calls end MCP_E_CLOSED; a spawned server gets its stdin closed, then SIGTERM,
  * then SIGKILL, each after its time, to the whole group. Waits until that is done
- * and all callbacks have returned, and frees the client. On the thread of the client's
- * loop, inside its callbacks, and if nobody runs the loop that it was given, it only
- * begins, and the loop frees it. Calls whose handles are kept stay valid. NULL ok. */
+ * and all callbacks have returned, and frees the client. On the thread of a loop,
+ * inside its callbacks, and if nobody runs the loop that it was given, it only begins,
+ * and the loop frees it. Calls whose handles are kept stay valid. NULL ok. */
 MCP_API void mcp_client_free(mcp_client *client);
 
 /* Begin to close and return; what is started now ends MCP_E_CLOSED. */
@@ -169,7 +171,8 @@ MCP_API int64_t mcp_client_pid(mcp_client *client);
 /* ---- calls --------------------------------------------------------------- */
 
 #define MCP_TIMEOUT_NONE INT64_MIN
-#define MCP_TIMEOUT_NOW (-1) /* at once: fails unless the answer is there already */
+#define MCP_TIMEOUT_NOW \
+    INT64_C(-1) /* at once: fails unless the answer is there already */
 
 /* A request id of the caller's choice, which goes out as it is; {0}: the library
  * counts. "7" and 7 are the same id when an answer is looked for, and cannot be in
@@ -292,7 +295,8 @@ MCP_API const mcp_error *mcp_call_error(const mcp_call *call);
 MCP_API const mcp_json *mcp_call_error_data(const mcp_call *call);
 
 /* Let go. If it is live it is abandoned, as by cancel; on return no callback of it runs
- * or will run, except from inside one. NULL ok. */
+ * or will run, except from inside one. On the thread of a loop it does not wait for one
+ * that runs on a worker. Two callbacks must not free each other's call. NULL ok. */
 MCP_API void mcp_call_free(mcp_call *call);
 
 /* Let go and still be told: done runs, then the call frees itself. */

@@ -191,8 +191,8 @@ flush_begin(struct mcpi_post *post)
     mcp_call *call = flush->call;
     int r;
 
-    if (!call->core) { /* answered, or never sent */
-        flush_end(flush, 0);
+    if (!call->core) { /* answered, never sent, or the link is gone */
+        flush_end(flush, call->signaled);
         return;
     }
     r = mcpi_call_flush(call->core, flush->within_us, flush_end, flush,
@@ -296,7 +296,8 @@ call_let_go(mcp_call *call, bool frees)
     pthread_mutex_unlock(&call->lock);
     if (post)
         mcpi_loop_post(call->client->loop, &call->act);
-    if (frees && call->on_lane)
+    /* a callback that runs may wait for this very thread, if it is a loop's */
+    if (frees && call->on_lane && mcpi_client_may_wait(call->client, NULL) == 0)
         mcpi_lane_wait(&call->lane);
     mcpi_handle_unref(call);
 }

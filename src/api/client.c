@@ -22,6 +22,9 @@
 /* Workers of the pool are idle by the time it is freed. */
 #define POOL_US (5 * INT64_C(1000000))
 
+/* A loop of the program's that is not stepped for so long is not stepped any more. */
+#define STEP_US INT64_C(1000000)
+
 #define DEFAULT_FLUSH_US INT64_C(500000)
 
 void
@@ -299,30 +302,42 @@ mcpi_client_new(const mcp_client_options *given, struct mcp_client **ret_client,
 static bool
 client_must_not_wait(const struct mcp_client *client)
 {
-    if (mcpi_loop_is_here(client->loop))
+    if (mcpi_loop_any_here())
         return true;
     if (client->pool && mcpi_pool_is_here(client->pool))
         return true;
     return client->borrowed && !mcpi_loop_is_run_elsewhere(client->borrowed);
 }
 
-static void
+/* False: nobody runs the loop any more, and the client is an orphan now. */
+static bool
 client_await_gone(struct mcp_client *client)
 {
+    bool goes_on = true;
+    unsigned turns = 0;
+    bool gone;
+
     if (!client->borrowed) {
         (void)pthread_join(client->thread, NULL);
-        return;
+        return true;
     }
+    (void)mcpi_loop_goes_on(client->borrowed, &turns);
     pthread_mutex_lock(&client->lock);
-    while (!client->is_gone)
-        (void)mcpi_cond_wait(&client->changed, &client->lock, MCPI_NEVER);
+    while (!client->is_gone && goes_on) {
+        if (!mcpi_cond_wait(&client->changed, &client->lock,
+                            mcpi_time_add(mcpi_loop_clock(), STEP_US)))
+            goes_on = mcpi_loop_goes_on(client->borrowed, &turns);
+    }
+    gone = client->is_gone;
+    client->is_orphan = !gone;
     pthread_mutex_unlock(&client->lock);
+    return gone;
 }
 
 void
 mcp_client_free(mcp_client *client)
 {
-    bool orphan, post, counted;
+    bool orphan, post, counted, gone;
 
     if (!client || !mcpi_client_is_ours(client))
         return;
@@ -338,10 +353,11 @@ mcp_client_free(mcp_client *client)
     if (orphan)
         return;                            /* it may be gone by now */
     counted = mcpi_pool_wait_begin() == 0; /* it must wait either way */
-    client_await_gone(client);
+    gone = client_await_gone(client);
     if (counted)
         mcpi_pool_wait_end();
-    mcpi_client_discard(client);
+    if (gone)
+        mcpi_client_discard(client);
 }
 
 void

@@ -64,7 +64,8 @@ deliver_told(struct mcpi_post *post)
 void
 mcpi_client_tell_opened(struct mcp_client *client)
 {
-    if (!client->opt.on_state)
+    /* who waits for the opening hears of its failure there, and only there */
+    if (!client->opt.on_state || (client->status < 0 && !client->opt.no_wait))
         return;
     client->told_note.fn = deliver_told;
     mcpi_lane_add(&client->lane, &client->told_note);

@@ -10,6 +10,7 @@
 
 #include "api/client.h"
 #include "api/server.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "link/unix.h"
 #include "run/thread.h"
@@ -114,16 +115,30 @@ opening_end(struct mcp_client *client, int r, mcp_client **ret_client, mcp_error
     return r;
 }
 
+/* Before we open anything ourselves, which might get the number of one that is not. */
+static int
+stderr_check(const mcp_client_options *given, mcp_error *err)
+{
+    mcp_client_options opt;
+
+    if (mcpi_options_read(&opt, sizeof(opt), given) < 0 || opt.quiet ||
+        opt.stderr_fd <= 0)
+        return 0; /* options that are none are told of where they are used */
+    return mcpi_reach_check(opt.stderr_fd, opt.stderr_fd, err);
+}
+
 int
 mcp_client_spawn(const char *const *argv, const mcp_client_options *opt,
                  mcp_client **ret_client, mcp_error *err)
 {
-    struct mcp_client *client;
+    struct mcp_client *client = NULL;
     int r;
 
     if (!ret_client)
         return mcpi_error_set(err, MCP_E_INVAL, "there is no place for the client");
-    r = opening_begin(opt, &client, err);
+    r = stderr_check(opt, err);
+    if (r == 0)
+        r = opening_begin(opt, &client, err);
     if (r < 0)
         return r;
     r = mcpi_reach_command(&client->reach, argv, &client->opt, client->mem, err);

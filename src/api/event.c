@@ -115,8 +115,10 @@ watch_ready(uv_poll_t *poll, int status, int events)
     struct mcp_watch *watch = poll->data;
     unsigned seen = 0;
 
-    if (status < 0)
+    if (status < 0) { /* libuv has stopped it: an error may pass */
         seen = watch->events;
+        (void)mcp_watch_set(watch, watch->events);
+    }
     if (events & (UV_READABLE | UV_DISCONNECT))
         seen |= MCP_READABLE;
     if (events & UV_WRITABLE)

@@ -25,6 +25,7 @@ struct mcp_loop {
     atomic_uint guests;
     pthread_mutex_t lock;
     bool entered;     /* somebody is inside run or step; under lock */
+    unsigned turns;   /* how often somebody entered; under lock */
     bool has_thread;  /* it runs, or was stepped last by thread; under lock */
     pthread_t thread; /* under lock */
 };
@@ -85,6 +86,18 @@ mcpi_loop_is_run_elsewhere(mcp_loop *loop)
     return elsewhere;
 }
 
+bool
+mcpi_loop_goes_on(mcp_loop *loop, unsigned *turns)
+{
+    bool goes_on;
+
+    pthread_mutex_lock(&loop->lock);
+    goes_on = loop->entered || loop->turns != *turns;
+    *turns = loop->turns;
+    pthread_mutex_unlock(&loop->lock);
+    return goes_on;
+}
+
 int
 mcp_loop_new(const mcp_loop_options *given, mcp_loop **ret_loop, mcp_error *err)
 {
@@ -122,6 +135,7 @@ loop_enter(mcp_loop *loop)
     if (entered) {
         loop->entered = loop->has_thread = true;
         loop->thread = pthread_self();
+        loop->turns++;
     }
     pthread_mutex_unlock(&loop->lock);
     return entered;

@@ -26,4 +26,8 @@ bool mcpi_loop_is_its_thread(mcp_loop *loop);
  * loop that nobody has run yet, or that was stopped. [any] */
 bool mcpi_loop_is_run_elsewhere(mcp_loop *loop);
 
+/* Is somebody inside it now, or was it entered since *turns was noted? Notes it anew.
+ * [any] */
+bool mcpi_loop_goes_on(mcp_loop *loop, unsigned *turns);
+
 #endif

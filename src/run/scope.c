@@ -33,6 +33,7 @@ struct mcpi_scope {
     struct mcpi_scope *parent; /* a reference; NULL: none */
     int64_t deadline;
     int fd;
+    pid_t pid; /* of the process that made it */
     atomic_uint refs;
     atomic_int state;
     char reason[MCPI_REASON_MAX + 1]; /* written before CANCELED, not after */
@@ -66,6 +67,7 @@ mcpi_scope_new(const mcp_allocator *mem, struct mcpi_scope *parent, int64_t dead
         return MCP_E_NOMEM;
     scope->mem = mem;
     scope->deadline = deadline;
+    scope->pid = getpid();
     atomic_init(&scope->refs, 1);
     atomic_init(&scope->state, LIVE);
     mcpi_list_init(&scope->watches);
@@ -85,6 +87,12 @@ no_lock:
 no_fd:
     mcpi_free(mem, scope);
     return r;
+}
+
+bool
+mcpi_scope_is_ours(const struct mcpi_scope *scope)
+{
+    return scope->pid == getpid();
 }
 
 struct mcpi_scope *

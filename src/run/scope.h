@@ -20,6 +20,10 @@ int mcpi_scope_new(const mcp_allocator *mem, struct mcpi_scope *parent,
 struct mcpi_scope *mcpi_scope_ref(struct mcpi_scope *scope);
 void mcpi_scope_unref(struct mcpi_scope *scope); /* NULL ok */
 
+/* False in a process that was forked off: its descriptor is the parent's too, whose
+ * loops must not be woken by it. [any, signal handler] */
+bool mcpi_scope_is_ours(const struct mcpi_scope *scope);
+
 /* Cancel it; later ones change nothing. The reason is cut to MCPI_REASON_MAX bytes;
  * NULL: "". False: it was canceled before. [any, signal handler] */
 bool mcpi_scope_cancel(struct mcpi_scope *scope, const char *reason);

@@ -241,6 +241,69 @@ B32_freeing_waits_for_a_callback_that_runs(void **state)
     fixture_close(&f);
 }
 
+struct again {
+    struct fixture f;
+    mcp_call *call;
+    int status;
+};
+
+static void *
+run_it(void *user)
+{
+    return (void *)(intptr_t)mcp_loop_run(user);
+}
+
+static void
+call_again(mcp_call *call, int status, mcp_reply *reply, void *user)
+{
+    struct again *again = user;
+
+    told_done(call, status, reply, &again->f.told); /* waits at the gate */
+    again->status = mcp_client_call_tool(again->f.client, "echo", NULL, NULL, NULL,
+                                         NULL);
+    told_done(NULL, again->status, NULL, &again->f.told);
+}
+
+static void
+free_on_loop(void *user)
+{
+    struct again *again = user;
+
+    told_gate(&again->f.told, false);
+    mcp_call_free(again->call);
+}
+
+static void
+B32_freeing_on_the_loop_does_not_wait_for_a_callback_that_needs_it(void **state)
+{
+    struct again again = {.status = 1};
+    pthread_t thread;
+    mcp_loop *loop;
+
+    (void)state;
+    test_mem_init(&again.f.mem);
+    told_init(&again.f.told);
+    script_open(&again.f.s, MCP_ERA_MODERN);
+    assert_int_equal(mcp_loop_new(NULL, &loop, NULL), 0);
+    assert_int_equal(pthread_create(&thread, NULL, run_it, loop), 0);
+    again.f.client = script_client(
+        &again.f.s, &SCRIPT_OPTIONS(.allocator = &again.f.mem.allocator, .loop = loop));
+    told_gate(&again.f.told, true);
+    assert_int_equal(mcp_client_start_tool(again.f.client, "echo", NULL, NULL,
+                                           call_again, &again, &again.call),
+                     0);
+    told_await(&again.f.told, at_gate, 1);
+    assert_int_equal(mcp_loop_post(loop, free_on_loop, &again), 0);
+    told_await(&again.f.told, done, 2);
+    assert_int_equal(again.status, 0);
+    mcp_client_free(again.f.client);
+    again.f.client = NULL;
+    mcp_loop_stop(loop);
+    pthread_join(thread, NULL);
+    mcp_loop_free(loop);
+    fixture_close(&again.f);
+}
+
 static void
 M26_a_call_outlives_its_client(void **state)
 {
@@ -411,6 +474,31 @@ B10_a_flush_ends_with_the_connection(void **state)
     fixture_close(&f);
 }
 
+static void
+B10_a_flush_after_the_connection_says_it_was_never_told(void **state)
+{
+    struct fixture f;
+    mcp_call *call;
+
+    (void)state;
+    fixture_open(&f);
+    call = start_hanging(&f);
+    script_hold(&f.s, true);
+    fill_wire(&f);
+    told_gate(&f.told, true);
+    mcp_call_cancel(call, NULL);
+    told_await(&f.told, at_gate, 1); /* the handle is in use as long as it is there */
+    mcp_client_close(f.client);
+    assert_int_equal(mcp_call_flush(call, 20000), MCP_E_CLOSED); /* as it goes */
+    assert_int_equal(mcp_call_flush(call, 20000), MCP_E_CLOSED); /* gone */
+    told_gate(&f.told, false);
+    mcp_client_free(f.client);
+    f.client = NULL;
+    assert_int_equal(mcp_call_flush(call, 0), MCP_E_CLOSED);
+    mcp_call_free(call);
+    fixture_close(&f);
+}
+
 TEST_MAIN(TEST(a_wait_gives_the_reply_to_each_who_asks),
           TEST(a_wait_ends_after_its_time),
           TEST(a_released_call_is_told_and_frees_itself),
@@ -419,8 +507,10 @@ TEST_MAIN(TEST(a_wait_gives_the_reply_to_each_who_asks),
           TEST(B33_a_call_may_be_canceled_inside_its_callback),
           TEST(B33_two_cancels_at_once_are_one),
           TEST(B32_freeing_waits_for_a_callback_that_runs),
+          TEST(B32_freeing_on_the_loop_does_not_wait_for_a_callback_that_needs_it),
           TEST(M26_a_call_outlives_its_client), TEST(nothing_is_a_call),
           TEST(in_a_forked_process_every_function_fails),
           TEST(B10_a_flush_waits_until_the_server_is_told),
           TEST(B10_a_wedged_server_does_not_hold_its_caller),
-          TEST(B10_a_flush_ends_with_the_connection))
+          TEST(B10_a_flush_ends_with_the_connection),
+          TEST(B10_a_flush_after_the_connection_says_it_was_never_told))

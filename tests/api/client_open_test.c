@@ -190,6 +190,31 @@ a_client_connects_to_a_unix_socket(void **state)
 }
 
 static void
+a_failed_opening_that_waited_tells_no_state(void **state)
+{
+    static const char *const command[] = {"false", NULL};
+    mcp_client *client;
+    struct test_mem mem;
+    struct told told;
+    int i;
+
+    (void)state;
+    test_mem_init(&mem);
+    told_init(&told);
+    for (i = 0; i < 20; i++)
+        assert_int_equal(
+            mcp_client_spawn(command,
+                             &SCRIPT_OPTIONS(.allocator = &mem.allocator,
+                                             .callbacks_on_loop = i % 2,
+                                             .on_state = told_state, .user = &told),
+                             &client, NULL),
+            MCP_E_CLOSED);
+    assert_int_equal(told_count(&told, states), 0);
+    told_clear(&told);
+    test_mem_done(&mem);
+}
+
+static void
 open_once(struct test_mem *mem, void *user)
 {
     mcp_client *client = NULL;
@@ -228,4 +253,5 @@ TEST_MAIN(TEST(a_stored_discovery_saves_the_question),
           TEST(descriptors_are_taken_on_success_only),
           TEST(options_that_are_none_are_refused),
           TEST(a_client_connects_to_a_unix_socket),
+          TEST(a_failed_opening_that_waited_tells_no_state),
           IN_BOTH_ERAS(each_allocation_of_an_opening_may_fail))

@@ -1,5 +1,9 @@
 /* event_test.c - timers, watches and posts on a public loop */
+#include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -142,6 +146,66 @@ a_watch_tells_as_long_as_there_is_something(void **state)
     close_story(&s);
 }
 
+/* UDP sockets on loopback: fds[0] is connected to fds[1], which is to itself. */
+static void
+open_datagrams(struct story *s)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int i;
+
+    *s = (struct story){0};
+    assert_int_equal(mcp_loop_new(NULL, &s->loop, NULL), 0);
+    for (i = 0; i < 2; i++) {
+        s->fds[i] = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        assert_true(s->fds[i] >= 0);
+    }
+    assert_int_equal(bind(s->fds[1], (struct sockaddr *)&address, size), 0);
+    assert_int_equal(getsockname(s->fds[1], (struct sockaddr *)&address, &size), 0);
+    for (i = 0; i < 2; i++)
+        assert_int_equal(connect(s->fds[i], (struct sockaddr *)&address, size), 0);
+}
+
+static void
+on_datagram(void *user, unsigned events)
+{
+    struct sockaddr_in address;
+    socklen_t size = sizeof address;
+    struct story *s = user;
+    char c;
+
+    assert_int_equal(events, MCP_READABLE);
+    if (recv(s->fds[0], &c, 1, 0) == 1) {
+        say(s, c);
+        mcp_loop_stop(s->loop);
+        return;
+    }
+    assert_int_equal(errno, ECONNREFUSED);
+    say(s, 'e');
+    assert_int_equal(getsockname(s->fds[0], (struct sockaddr *)&address, &size), 0);
+    assert_int_equal(connect(s->fds[1], (struct sockaddr *)&address, size), 0);
+    assert_int_equal(send(s->fds[1], "z", 1, 0), 1);
+}
+
+static void
+a_watch_goes_on_after_an_error_that_passed(void **state)
+{
+    mcp_timer *stop;
+    struct story s;
+
+    (void)state;
+    open_datagrams(&s);
+    assert_int_equal(
+        mcp_watch_new(s.loop, s.fds[0], MCP_READABLE, on_datagram, &s, &s.watch), 0);
+    assert_int_equal(mcp_timer_new(s.loop, 10000, say_b_and_stop, &s, &stop), 0);
+    assert_int_equal(send(s.fds[0], "x", 1, 0), 1); /* nobody takes it */
+    assert_int_equal(mcp_loop_run(s.loop), 0);
+    assert_string_equal(s.said, "ez");
+    mcp_timer_free(stop);
+    close_story(&s);
+}
+
 static void
 a_paused_watch_is_silent(void **state)
 {
@@ -207,5 +271,6 @@ a_forked_child_may_not_use_them(void **state)
 TEST_MAIN(TEST(posts_run_in_order_on_the_loop), TEST(a_timer_runs_once),
           TEST(a_freed_timer_does_not_run_and_may_free_itself),
           TEST(a_watch_tells_as_long_as_there_is_something),
+          TEST(a_watch_goes_on_after_an_error_that_passed),
           TEST(a_paused_watch_is_silent), TEST(what_cannot_be_watched_is_refused),
           TEST(a_forked_child_may_not_use_them))

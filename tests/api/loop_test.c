@@ -157,6 +157,99 @@ a_client_is_freed_after_its_loop_was_stopped(void **state)
     test_mem_done(&mem);
 }
 
+struct stepping {
+    mcp_loop *loop;
+    atomic_bool over;
+};
+
+static void *
+step_it(void *user)
+{
+    struct stepping *stepping = user;
+    struct pollfd fd = {.fd = mcp_loop_fd(stepping->loop), .events = POLLIN};
+    int r = 0;
+
+    while (r == 0 && !atomic_load(&stepping->over)) {
+        r = mcp_loop_step(stepping->loop);
+        (void)poll(&fd, 1, 5);
+    }
+    return (void *)(intptr_t)r;
+}
+
+static void
+M26_a_client_is_freed_after_the_thread_that_stepped_its_loop(void **state)
+{
+    struct stepping stepping;
+    struct test_mem mem;
+    struct script s;
+    mcp_client *client;
+    pthread_t thread;
+
+    (void)state;
+    stepping.loop = make_loop(&mem);
+    atomic_init(&stepping.over, false);
+    script_open(&s, MCP_ERA_MODERN);
+    assert_int_equal(pthread_create(&thread, NULL, step_it, &stepping), 0);
+    while (!mcpi_loop_is_run_elsewhere(stepping.loop))
+        sched_yield();
+    client = script_client(
+        &s, &SCRIPT_OPTIONS(.allocator = &mem.allocator, .loop = stepping.loop));
+    atomic_store(&stepping.over, true);
+    pthread_join(thread, NULL);
+    mcp_client_free(client);      /* finds out that nobody steps it any more */
+    mcp_loop_free(stepping.loop); /* ends it */
+    script_await_end(&s);
+    script_close(&s);
+    test_mem_done(&mem);
+}
+
+struct stopping {
+    mcp_loop *loop;
+    atomic_bool held, frees;
+};
+
+/* The loop goes no further than this turn, and is in it when the freeing begins. */
+static void
+stop_and_hold(void *user)
+{
+    struct stopping *stopping = user;
+
+    mcp_loop_stop(stopping->loop);
+    atomic_store(&stopping->held, true);
+    while (!atomic_load(&stopping->frees))
+        sched_yield();
+    (void)poll(NULL, 0, 50); /* its look at the loop is not to be seen from here */
+}
+
+static void
+M26_a_client_is_freed_while_its_loop_stops(void **state)
+{
+    struct stopping stopping;
+    struct test_mem mem;
+    struct script s;
+    mcp_client *client;
+    pthread_t thread;
+
+    (void)state;
+    stopping.loop = make_loop(&mem);
+    atomic_init(&stopping.held, false);
+    atomic_init(&stopping.frees, false);
+    script_open(&s, MCP_ERA_MODERN);
+    assert_int_equal(pthread_create(&thread, NULL, run_it, stopping.loop), 0);
+    client = script_client(
+        &s, &SCRIPT_OPTIONS(.allocator = &mem.allocator, .loop = stopping.loop));
+    assert_int_equal(mcp_loop_post(stopping.loop, stop_and_hold, &stopping), 0);
+    while (!atomic_load(&stopping.held))
+        sched_yield();
+    atomic_store(&stopping.frees, true);
+    mcp_client_free(client);
+    pthread_join(thread, NULL);
+    mcp_loop_free(stopping.loop);
+    script_await_end(&s);
+    script_close(&s);
+    test_mem_done(&mem);
+}
+
 struct inside {
     struct told told;
     mcp_loop *loop;
@@ -308,6 +401,8 @@ TEST_MAIN(TEST(a_stepped_loop_carries_a_client),
           TEST(a_timeout_fires_in_a_stepped_loop),
           TEST(two_clients_share_a_loop_that_runs),
           TEST(a_client_is_freed_after_its_loop_was_stopped),
+          TEST(M26_a_client_is_freed_after_the_thread_that_stepped_its_loop),
+          TEST(M26_a_client_is_freed_while_its_loop_stops),
           TEST(a_loop_runs_once_at_a_time), TEST(a_stop_before_the_run_ends_it),
           TEST(what_is_kept_answers_after_the_free),
           TEST(in_a_forked_process_it_cannot_be_used), TEST(no_loop_is_refused),

@@ -70,6 +70,26 @@ descriptors_are_copied(void **state)
     close(ends[1]);
 }
 
+static void
+a_stderr_that_is_not_open_is_refused(void **state)
+{
+    static const char *const argv[] = {"true", NULL};
+    mcp_client *client;
+    mcp_error err;
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    close(ends[0]);
+    close(ends[1]);
+    assert_int_equal(mcp_client_spawn(argv,
+                                      &MCP_CLIENT_OPTIONS(.name = "t", .version = "1",
+                                                          .stderr_fd = ends[1]),
+                                      &client, &err),
+                     MCP_E_INVAL);
+    assert_non_null(strstr(err.message, "is not open"));
+}
+
 /* What a spawned server wrote to its stderr, at most 64 bytes. */
 static void
 spawn_and_read(const char *line, mcp_client_options opt, char into[65])
@@ -129,6 +149,7 @@ M13_a_server_gets_its_three_descriptors_only(void **state)
 }
 
 TEST_MAIN(TEST(a_command_is_copied_whole), TEST(descriptors_are_copied),
+          TEST(a_stderr_that_is_not_open_is_refused),
           TEST(a_server_gets_its_environment_and_its_folder),
           TEST(a_quiet_server_writes_to_nobody),
           TEST(M13_a_server_gets_its_three_descriptors_only))

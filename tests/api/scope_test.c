@@ -2,6 +2,8 @@
 #include <mcp/client.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "support/script.h"
 #include "support/test.h"
@@ -223,6 +225,36 @@ a_scope_spans_clients(void **state)
 }
 
 static void
+in_a_forked_process_a_scope_is_not_to_be_used(void **state)
+{
+    struct fixture f;
+    int status;
+    pid_t pid;
+
+    (void)state;
+    fixture_open(&f);
+    start_under(&f, f.scope, 1);
+    pid = fork();
+    if (pid == 0) {
+        mcp_scope *child = NULL;
+        bool ok = mcp_scope_cancel(f.scope, "child") == MCP_E_STATE &&
+                  mcp_scope_new(&MCP_SCOPE_OPTIONS(.parent = f.scope), &child) ==
+                      MCP_E_STATE;
+
+        _exit(ok && !child ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_false(mcp_scope_is_over(f.scope));
+    assert_int_equal(mcp_client_ping(f.client, NULL, NULL), 0);
+    assert_int_equal(told_count(&f.told, done), 0);
+    assert_int_equal(mcp_scope_cancel(f.scope, "parent"), 0);
+    told_await(&f.told, done, 1);
+    assert_has(script_line(&f.s, FRAME, 1), "parent");
+    fixture_close(&f);
+}
+
+static void
 nonsense_is_refused(void **state)
 {
     mcp_scope *scope;
@@ -261,4 +293,5 @@ TEST_MAIN(TEST(B1_a_scope_cancels_all_calls_under_it),
           TEST(the_time_of_a_scope_ends_its_calls),
           TEST(the_end_of_a_parent_is_the_childs_too),
           TEST(a_signal_handler_may_cancel_a_scope), TEST(a_scope_spans_clients),
+          TEST(in_a_forked_process_a_scope_is_not_to_be_used),
           TEST(nonsense_is_refused), TEST(each_allocation_may_fail))
