@@ -296,14 +296,16 @@ static int64_t
 resident_kb(void)
 {
     FILE *file = fopen("/proc/self/statm", "re");
-    long pages = 0;
+    char line[128] = "";
+    char *resident;
 
     if (!file)
         return -1;
-    if (fscanf(file, "%*d %ld", &pages) != 1)
-        pages = 0;
+    if (!fgets(line, sizeof(line), file))
+        line[0] = '\0';
     fclose(file);
-    return (int64_t)pages * sysconf(_SC_PAGESIZE) / 1024;
+    resident = strchr(line, ' '); /* the second number */
+    return resident ? strtol(resident, NULL, 10) * sysconf(_SC_PAGESIZE) / 1024 : -1;
 }
 
 static int

@@ -16,7 +16,8 @@ static void
 on_interrupt(int number)
 {
     (void)number;
-    mcp_scope_cancel(scope, "Ctrl-C"); /* may be called in a signal handler */
+    /* may be called in a signal handler, NOLINTNEXTLINE(bugprone-signal-handler) */
+    mcp_scope_cancel(scope, "Ctrl-C");
 }
 
 static void

@@ -7,8 +7,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "api/server.h"
@@ -19,6 +22,9 @@
 #include "link/stdio.h"
 #include "link/stream.h"
 #include "link/unix.h"
+
+/* What an address of a Unix socket has room for, its end included. */
+#define PATH_FITS sizeof(((struct sockaddr_un *)0)->sun_path)
 
 enum link_kind { LINK_STREAM, LINK_LOCAL, LINK_LISTENER };
 
@@ -331,6 +337,24 @@ mcp_server_attach_stdio(mcp_server *server, mcp_error *err)
     return 0;
 }
 
+/* The file is removed at the end, wherever the program has gone by then. A folder that
+ * has no name any more is left out. */
+static char *
+path_from_root(const mcp_allocator *mem, const char *path)
+{
+    char folder[PATH_MAX] = "";
+    size_t size;
+    char *whole;
+
+    if (path[0] != '/' && path[0] != '@' && !getcwd(folder, sizeof(folder)))
+        folder[0] = '\0';
+    size = strlen(folder) + strlen(path) + 2;
+    whole = mcpi_alloc(mem, size);
+    if (whole)
+        (void)snprintf(whole, size, "%s%s%s", folder, folder[0] ? "/" : "", path);
+    return whole;
+}
+
 int
 mcp_server_listen_unix(mcp_server *server, const char *path, mcp_error *err)
 {
@@ -345,13 +369,13 @@ mcp_server_listen_unix(mcp_server *server, const char *path, mcp_error *err)
     link = link_new(server, LINK_LISTENER);
     if (!link)
         return no_memory(err);
-    link->path = mcpi_alloc(server->mem, strlen(path) + 1);
+    link->path = path_from_root(server->mem, path);
     if (!link->path) {
         link_free(link);
         return no_memory(err);
     }
-    memcpy(link->path, path, strlen(path) + 1);
-    r = mcpi_unix_listen(path, &link->in, err);
+    r = mcpi_unix_listen(strlen(link->path) < PATH_FITS ? link->path : path, &link->in,
+                         err);
     if (r < 0) {
         link_free(link);
         return r;

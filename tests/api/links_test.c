@@ -224,6 +224,27 @@ a_socket_file_goes_though_the_server_never_ran(void **state)
 }
 
 static void
+a_socket_file_goes_though_the_program_is_elsewhere_by_then(void **state)
+{
+    char before[4096], folder[64], path[96];
+    struct stat st;
+    struct raw raw;
+
+    (void)state;
+    assert_non_null(getcwd(before, sizeof(before)));
+    open_saying(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    temporary(folder, path);
+    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(mcp_server_listen_unix(raw.server, strrchr(path, '/') + 1, NULL),
+                     0);
+    assert_int_equal(chdir(before), 0);
+    assert_int_equal(stat(path, &st), 0);
+    raw_done(&raw);
+    assert_int_equal(stat(path, &st), -1);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void
 a_path_that_cannot_be_is_told(void **state)
 {
     mcp_error err = {0};
@@ -376,6 +397,7 @@ TEST_MAIN(TEST(two_pipes_are_a_client), TEST(what_is_no_descriptor_is_refused),
           TEST(an_end_of_a_pair_that_is_never_opened_is_given_up),
           TEST(many_clients_come_to_a_socket),
           TEST(a_socket_file_goes_though_the_server_never_ran),
+          TEST(a_socket_file_goes_though_the_program_is_elsewhere_by_then),
           TEST(a_path_that_cannot_be_is_told),
           TEST(a_socket_that_was_handed_in_is_listened_on),
           TEST(clients_over_the_limit_are_turned_away),
