@@ -86,7 +86,8 @@ MCP_API int mcp_request_cancel_fd(mcp_request *req, int *ret_fd);
 /* Call fn(user) once when the request is canceled, on the loop's thread; at once, on
  * this one, if it is canceled already. fn must not block: interrupt a query, close a
  * socket, set a flag. *ret_hook names it for mcp_request_off_cancel and may be NULL.
- * Hooks left at the end of the request are removed. MCP_E_NOMEM. */
+ * Hooks left at the end of the request are removed. MCP_E_NOMEM; MCP_E_STATE: it is
+ * over. */
 typedef struct mcp_cancel_hook mcp_cancel_hook;
 MCP_API int mcp_request_on_cancel(mcp_request *req, void (*fn)(void *user), void *user,
                                   mcp_cancel_hook **ret_hook);
@@ -98,7 +99,7 @@ MCP_API void mcp_request_off_cancel(mcp_request *req, mcp_cancel_hook *hook);
 /* Run fn(user) when the request is over and its handler has returned or finished,
  * whatever happened; the last one first; on the thread that ended it. Also if the
  * request was canceled before its handler could run, for what a middleware deferred.
- * MCP_E_NOMEM: fn will not run. */
+ * MCP_E_NOMEM, MCP_E_STATE (it is over): fn will not run. */
 MCP_API int mcp_request_defer(mcp_request *req, void (*fn)(void *user), void *user);
 
 /* ---- blocking, and woken by a cancel; not on a loop thread (MCP_E_STATE) ------ */
@@ -111,7 +112,7 @@ MCP_API int mcp_request_sleep(mcp_request *req, int64_t ms);
 MCP_API int mcp_request_poll(mcp_request *req, struct pollfd *fds, size_t count,
                              int timeout_ms, int *ret_ready);
 
-/* Run a command and wait for it. A cancel, its own time limit, or too much output ends
+/* Run a command and wait for it. A cancel, its own time limit, or on_output's wish ends
  * it and all of its process group: SIGTERM, a grace, SIGKILL. */
 typedef struct mcp_command {
     size_t size;

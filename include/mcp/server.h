@@ -71,8 +71,9 @@ typedef struct mcp_tool {
     mcp_handler_fn *reply;
     void *user;
 
-    int64_t limit_ms; /* longest run; then the call is answered with an error and the
-                         handler is told to stop (F34). 0: the server's; -1: none */
+    int64_t limit_ms; /* longest time from its arrival, waiting for a worker included;
+                         then the call is answered with an error and the handler is
+                         told to stop (F34). 0: the server's; -1: none */
 } mcp_tool;
 
 #define MCP_TOOL(...) ((mcp_tool){.size = sizeof(mcp_tool), __VA_ARGS__})
@@ -88,7 +89,8 @@ MCP_API int mcp_server_remove_tool(mcp_server *server, const char *name);
 
 /* ---- middleware ------------------------------------------------------------ */
 
-/* Around every request of every method, on the loop: must not block. */
+/* Around every request of every method, on the loop: must not block, and must not finish
+ * a request, which is for its handler. */
 typedef struct mcp_middleware {
     size_t size;
     /* Before anything else: 0 goes on; anything else ends the request like a handler's
@@ -137,7 +139,7 @@ typedef struct mcp_server_options {
     size_t held_bytes;    /* of one client's requests and answers: 256 MiB */
     size_t clients;       /* on listening sockets, at once: 1024 */
     size_t page;          /* tools on one page of a list: 250 */
-    int64_t limit_ms;     /* longest run of a handler: none */
+    int64_t limit_ms;     /* longest time of a request: none */
     int64_t drain_ms;     /* after EOF, for running requests: 1000; -1: none */
     int64_t stop_ms;      /* our own stop, flush included: 1000 */
     int64_t overdue_ms;   /* a canceled handler is overdue after that: 5000 */

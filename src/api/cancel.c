@@ -103,7 +103,7 @@ mcp_request_on_cancel(mcp_request *req, void (*fn)(void *user), void *user,
 
     if (!req || !fn)
         return MCP_E_INVAL;
-    if (mcpi_server_guard(req->server) < 0)
+    if (mcpi_server_guard(req->server) < 0 || atomic_load(&req->over))
         return MCP_E_STATE;
     token = mcpi_request_get_token(req);
     hook = token ? mcpi_alloc_zero(req->server->mem, sizeof(*hook)) : NULL;
@@ -186,17 +186,16 @@ void
 mcpi_request_stop(mcp_request *req)
 {
     bool runs = req->tool && req->tool->kind == MCPI_RUNS;
+    bool withdrawn = runs && mcpi_pool_withdraw(req->server->pool, &req->job);
     struct mcpi_token *token;
 
     mcpi_middleware_canceled(req);
     request_note_told(req);
-    if (runs && mcpi_pool_withdraw(req->server->pool, &req->job)) {
-        (void)mcpi_request_end(req, MCP_E_CANCELED); /* it never ran (F37) */
-        return;
-    }
-    if (runs)
+    if (runs && !withdrawn)
         mcpi_pool_lose(req->server->pool, &req->job);
     token = atomic_load(&req->token);
     if (token && !request_is_signal_only(req))
-        mcpi_token_run_hooks(token); /* one may end the request: it may be gone */
+        mcpi_token_run_hooks(token); /* may end one that was begun: it may be gone */
+    if (withdrawn)
+        (void)mcpi_request_end(req, MCP_E_CANCELED); /* it never ran (F37) */
 }

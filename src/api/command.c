@@ -26,8 +26,8 @@
 #include "run/process.h"
 
 #define DEFAULT_OUTPUT ((size_t)1 << 20) /* of each stream: what a model can read */
-#define DEFAULT_GRACE_US 2000000 /* as for a child that is closed (M1) */
-#define REAP_US 2000000          /* after SIGKILL only the kernel is slow */
+#define DEFAULT_GRACE_US 2000000         /* as for a child that is closed (M1) */
+#define REAP_US 2000000                  /* after SIGKILL only the kernel is slow */
 #define GROUP_MS 20 /* a group has no descriptor to wait on: look that often */
 #define CHUNK 16384
 
@@ -119,8 +119,11 @@ command_keep(struct command *c, int which, const char *bytes, size_t len)
 static void
 command_end(struct command *c, int status)
 {
-    int64_t grace = c->opt.grace_ms > 0 ? c->opt.grace_ms * 1000 : DEFAULT_GRACE_US;
+    int64_t grace = DEFAULT_GRACE_US;
 
+    if (c->opt.grace_ms > 0)
+        grace = c->opt.grace_ms > INT64_MAX / 1000 ? MCPI_NEVER
+                                                   : c->opt.grace_ms * 1000;
     if (c->status != 0)
         return;
     c->status = status;
@@ -309,6 +312,8 @@ command_init(struct command *c)
         c->pipe[i] = -1;
     if (c->opt.max_output == 0)
         c->opt.max_output = DEFAULT_OUTPUT;
+    if (c->opt.max_output == SIZE_MAX)
+        c->opt.max_output--; /* one more for the zero at its end */
     for (int i = OUT; i <= ERR; i++)
         mcpi_buf_init(&c->kept[i], mem, c->opt.max_output + 1);
     c->kill_at = MCPI_NEVER;
@@ -332,7 +337,8 @@ mcp_request_command(mcp_request *req, const mcp_command *command,
 {
     mcp_command_result result = {0};
     struct command c = {0};
-    int r;
+    bool uncounted;
+    int r = 0;
 
     if (!ret_result)
         return mcpi_error_set(err, MCP_E_INVAL, "no place for the result");
@@ -342,16 +348,19 @@ mcp_request_command(mcp_request *req, const mcp_command *command,
         return mcpi_error_set(err, MCP_E_INVAL, "no command");
     if (mcpi_loop_any_here())
         return mcpi_error_set(err, MCP_E_STATE, "a command would block this loop");
-    r = mcp_request_cancel_fd(req, &c.cancel_fd);
-    if (r == 0 && mcp_request_is_canceled(req))
-        r = MCP_E_CANCELED;
-    if (r == 0)
-        r = mcpi_pool_wait_begin();
+    c.cancel_fd = -1;
+    if (!req->tool || !req->tool->signal_only) {
+        r = mcp_request_cancel_fd(req, &c.cancel_fd);
+        if (r == 0 && mcp_request_is_canceled(req))
+            r = MCP_E_CANCELED;
+    }
     if (r < 0)
         return mcpi_error_set(err, r, "%s: %s", c.opt.argv[0], mcp_status_text(r));
+    uncounted = mcpi_pool_wait_begin() == 0; /* else it counts, as in wait.c */
     command_init(&c);
     r = command_run(&c, err);
-    mcpi_pool_wait_end();
+    if (uncounted)
+        mcpi_pool_wait_end();
     if (r == 0)
         r = command_give(&c, &result, err);
     if (r == 0)

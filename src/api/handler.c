@@ -92,7 +92,7 @@ handler_start(mcp_request *req)
 void
 mcp_request_finish(mcp_request *req, int status)
 {
-    if (!req || !req->tool || req->tool->kind != MCPI_STARTS ||
+    if (!req || !req->tool || req->tool->kind != MCPI_STARTS || !req->entered ||
         mcpi_server_guard(req->server) < 0)
         return;
     (void)mcpi_request_end(req, status);

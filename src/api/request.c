@@ -186,6 +186,8 @@ mcp_request_defer(mcp_request *req, void (*fn)(void *user), void *user)
 
     if (!req || !fn)
         return MCP_E_INVAL;
+    if (atomic_load(&req->over))
+        return MCP_E_STATE;
     defer = mcpi_alloc(req->server->mem, sizeof(*defer));
     if (!defer)
         return MCP_E_NOMEM;
@@ -311,9 +313,10 @@ static void
 answer_internal_error(mcp_request *req, int status, const char *why)
 {
     bool broken = status == MCP_E_PROTO;
+    bool mistake = broken || status == MCP_E_INVAL; /* of the program: worth a word */
     char shown[MCPI_ID_SHOWN];
 
-    MCPI_LOG(&req->server->log, broken ? MCP_LOG_WARNING : MCP_LOG_INFO,
+    MCPI_LOG(&req->server->log, mistake ? MCP_LOG_WARNING : MCP_LOG_INFO,
              "request %s (%.60s) failed: %s", mcpi_id_show(&req->x->rpc.id, shown),
              req->tool ? req->tool->name : mcp_request_method(req), why);
     answer_drop(&req->out.answer.body);

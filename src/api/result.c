@@ -178,7 +178,8 @@ mcp_result_reset(mcp_result *out)
     mcpi_buf_clear(&out->answer.meta);
     mcp_builder_free(out->structured);
     out->structured = NULL;
-    out->answer.message[0] = '\0';
+    if (out->status < 0)
+        out->answer.message[0] = '\0'; /* else mcp_request_fail's */
     out->status = 0;
     out->has_block = false;
     out->can_annotate = false;

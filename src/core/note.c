@@ -117,7 +117,11 @@ push_scratch(struct mcpi_outlet *outlet, struct mcpi_exchange *about,
         mcpi_list_append(&about->notes, &note->in_exchange);
     if (ops == &refusal_ops && outlet->peer) {
         note->charged = outlet->peer;
-        mcpi_peer_charge(outlet->peer, note->len);
+        outlet->peer->answer_bytes += note->len;
+        /* Refusing is what happens at the limit: it has as much room again. */
+        if (outlet->peer->answer_bytes / 2 > outlet->engine->limits.held_bytes)
+            mcpi_peer_fail(outlet->peer, MCP_E_LIMIT,
+                           "the peer does not read its answers");
     }
     if (!mcpi_outlet_push(outlet, &note->out))
         ops->done(&note->out, MCP_E_CLOSED);
@@ -159,6 +163,21 @@ mcpi_note_push_frame(struct mcpi_outlet *outlet, const char *params, size_t para
     return push_scratch(outlet, NULL, &frame_ops);
 }
 
+/* Who does not read gets the newest report, in the place of those before it. One that
+ * is half written stays. */
+static void
+note_make_room(struct mcpi_exchange *x, size_t len)
+{
+    const struct mcpi_outlet *outlet = x->outlet;
+    size_t room = outlet->engine->limits.queued_bytes;
+    size_t need = sizeof(struct note) + len;
+
+    while (outlet->weight + need > room && !mcpi_list_empty(&x->notes) &&
+           mcpi_out_withdraw(
+               &MCPI_CONTAINER(x->notes.prev, struct note, in_exchange)->out))
+        outlet->engine->counts.dropped++;
+}
+
 int
 mcpi_note_push_progress(struct mcpi_exchange *x, const struct mcpi_progress *p)
 {
@@ -181,7 +200,10 @@ mcpi_note_push_progress(struct mcpi_exchange *x, const struct mcpi_progress *p)
         r = mcpi_json_write_string(buf, p->message, strlen(p->message));
     }
     MCPI_BUF_LITERAL(buf, "}}");
-    return r < 0 ? r : push_scratch(x->outlet, x, &exchange_note_ops);
+    if (r < 0)
+        return r;
+    note_make_room(x, buf->len);
+    return push_scratch(x->outlet, x, &exchange_note_ops);
 }
 
 void

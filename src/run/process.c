@@ -233,6 +233,11 @@ mcpi_process_done(struct mcpi_process *process, int64_t within_us)
 {
     if (process->pid == 0)
         return 0;
+    if (mcpi_process_poll(process)) { /* the kernel is asked before all of /proc is */
+        leader_reap(process);
+        if (kill(-process->pid, 0) != 0 && errno == ESRCH)
+            process->group_gone = true;
+    }
     (void)mcpi_process_signal(process, SIGKILL); /* not allowed: it may still end */
     leader_await(process, within_us);
     if (process->exited)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "support/test.h"
 
@@ -24,6 +25,8 @@ struct scene {
     mcp_command_result result;
     atomic_int returned;
     atomic_int pid; /* of the command, as it printed it */
+    mcp_request *req;
+    atomic_int begun, failed; /* of many at once */
 };
 
 static int
@@ -31,27 +34,35 @@ run_command(mcp_request *req, mcp_result *out, void *user)
 {
     struct scene *s = user;
 
+    s->req = req;
     s->status = mcp_request_command(req, &s->command, &s->result, &s->err);
     atomic_store(&s->returned, 1);
     return s->status < 0 ? s->status : mcp_result_text(out, "ran");
 }
 
 static void
-scene_open(struct scene *s, mcp_command command)
+scene_open_with(struct scene *s, mcp_command command, mcp_server_options opt,
+                mcp_tool tool)
 {
     const mcp_client_options me = MCP_CLIENT_OPTIONS(.name = "t", .version = "1");
 
     memset(s, 0, sizeof(*s));
     s->command = command;
-    assert_int_equal(mcp_server_new(&MCP_SERVER_OPTIONS(.name = "t", .version = "1"),
-                                    &s->server, NULL),
-                     0);
-    assert_int_equal(
-        mcp_server_add_tool(
-            s->server, &MCP_TOOL(.name = "run", .run = run_command, .user = s), NULL),
-        0);
+    tool.name = "run";
+    tool.user = s;
+    opt.name = "t";
+    opt.version = "1";
+    assert_int_equal(mcp_server_new(&opt, &s->server, NULL), 0);
+    assert_int_equal(mcp_server_add_tool(s->server, &tool, NULL), 0);
     assert_int_equal(mcp_server_start(s->server, NULL), 0);
     assert_int_equal(mcp_client_attach_server(s->server, &me, &s->client, NULL), 0);
+}
+
+static void
+scene_open(struct scene *s, mcp_command command)
+{
+    scene_open_with(s, command, MCP_SERVER_OPTIONS(.page = 0),
+                    MCP_TOOL(.run = run_command));
 }
 
 static void
@@ -310,6 +321,142 @@ M5_what_a_grandchild_holds_open_is_not_waited_for(void **state)
     scene_close(&s);
 }
 
+/* ---- more than the pool has room for ------------------------------------ */
+
+#define WORKERS 4
+#define SURPLUS 2
+#define CALLS 8
+
+/* Its worker waits until more than the surplus are there, or one was refused. */
+static int
+hold_output(void *user, bool is_stderr, const char *bytes, size_t length)
+{
+    struct scene *s = user;
+
+    (void)is_stderr, (void)bytes, (void)length;
+    atomic_fetch_add(&s->begun, 1);
+    for (int waited = 0; atomic_load(&s->begun) <= SURPLUS; waited += 2) {
+        if (atomic_load(&s->failed) > 0 || waited > PATIENCE_MS)
+            return MCP_E_LIMIT;
+        pause_ms(2);
+    }
+    return 0;
+}
+
+static int
+run_one_of_many(mcp_request *req, mcp_result *out, void *user)
+{
+    struct scene *s = user;
+    mcp_command_result result = {0};
+    int r = mcp_request_command(req, &s->command, &result, NULL);
+
+    mcp_command_result_done(&result);
+    if (r < 0)
+        atomic_fetch_add(&s->failed, 1);
+    return r < 0 ? r : mcp_result_text(out, "ran");
+}
+
+static void
+more_at_once_than_the_pool_has_to_spare_all_run(void **state)
+{
+    mcp_call *calls[CALLS];
+    struct scene s;
+
+    (void)state;
+    scene_open_with(&s, MCP_COMMAND(.argv = SHELL("echo x"), .on_output = hold_output),
+                    MCP_SERVER_OPTIONS(.workers = WORKERS, .overdue = SURPLUS),
+                    MCP_TOOL(.run = run_one_of_many));
+    s.command.user = &s;
+    for (int i = 0; i < CALLS; i++)
+        assert_int_equal(
+            mcp_client_start_tool(s.client, "run", NULL, NULL, NULL, NULL, &calls[i]),
+            0);
+    for (int i = 0; i < CALLS; i++) {
+        assert_int_equal(mcp_call_wait(calls[i], 2 * PATIENCE_MS, NULL, NULL), 0);
+        mcp_call_free(calls[i]);
+    }
+    assert_int_equal(atomic_load(&s.failed), 0);
+    assert_int_equal(atomic_load(&s.begun), CALLS);
+    scene_close(&s);
+}
+
+/* ---- a request that is only told ---------------------------------------- */
+
+static int
+hold_until_canceled(void *user, bool is_stderr, const char *bytes, size_t length)
+{
+    struct scene *s = user;
+
+    (void)is_stderr, (void)bytes, (void)length;
+    atomic_store(&s->begun, 1);
+    for (int waited = 0; !mcp_request_is_canceled(s->req); waited += 2) {
+        if (waited > PATIENCE_MS)
+            return MCP_E_LIMIT;
+        pause_ms(2);
+    }
+    return 0;
+}
+
+static void
+F4_of_a_signal_only_request_it_runs_to_its_end(void **state)
+{
+    struct scene s;
+    mcp_call *call;
+
+    (void)state;
+    scene_open_with(&s,
+                    MCP_COMMAND(.argv = SHELL("echo x; sleep 0.1; exit 4"),
+                                .on_output = hold_until_canceled),
+                    MCP_SERVER_OPTIONS(.page = 0),
+                    MCP_TOOL(.run = run_command, .flags = MCP_SIGNAL_ONLY));
+    s.command.user = &s;
+    assert_int_equal(
+        mcp_client_start_tool(s.client, "run", NULL, NULL, NULL, NULL, &call), 0);
+    wait_for(&s.begun);
+    assert_int_equal(mcp_call_cancel(call, "just so you know"), 0);
+    wait_for(&s.returned);
+    assert_int_equal(s.status, 0);
+    assert_int_equal(s.result.exit_code, 4);
+    mcp_call_free(call);
+    scene_close(&s);
+}
+
+/* ---- the largest numbers ------------------------------------------------ */
+
+static void
+no_limit_at_all_is_a_limit(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    scene_open(&s, MCP_COMMAND(.argv = SHELL("echo out; echo err >&2"),
+                               .max_output = SIZE_MAX, .grace_ms = INT64_MAX));
+    scene_call(&s, 0);
+    assert_string_equal(s.result.output, "out\n");
+    assert_string_equal(s.result.errors, "err\n");
+    assert_false(s.result.is_cut);
+    scene_close(&s);
+}
+
+static void
+M1_a_grace_without_end_gives_it_its_time(void **state)
+{
+    char folder[] = "/tmp/command_test.XXXXXX";
+    struct scene s;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    scene_open(&s,
+               MCP_COMMAND(.argv = SHELL("trap 'sleep 0.1; rmdir $PWD; exit' TERM;"
+                                         "while :; do sleep 0.05; done"),
+                           .cwd = folder, .timeout_ms = 200, .grace_ms = INT64_MAX));
+    scene_call(&s, MCP_E_PEER);
+    assert_int_equal(s.status, MCP_E_TIMEOUT);
+    assert_int_equal(rmdir(folder), -1); /* it tidied up before it went */
+    assert_int_equal(errno, ENOENT);
+    scene_close(&s);
+}
+
 static int
 reply_with_command(mcp_request *req, mcp_result *out, void *user)
 {
@@ -349,4 +496,8 @@ TEST_MAIN(TEST(output_errors_and_exit_code_come_back),
           TEST(M1_what_ignores_sigterm_is_killed), TEST(its_own_time_limit_ends_it),
           TEST(a_callback_may_end_it),
           TEST(M5_what_a_grandchild_holds_open_is_not_waited_for),
+          TEST(more_at_once_than_the_pool_has_to_spare_all_run),
+          TEST(F4_of_a_signal_only_request_it_runs_to_its_end),
+          TEST(no_limit_at_all_is_a_limit),
+          TEST(M1_a_grace_without_end_gives_it_its_time),
           TEST(on_a_loop_thread_it_is_refused))

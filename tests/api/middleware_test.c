@@ -169,6 +169,150 @@ F25_it_sees_cancels_with_id_and_reason(void **state)
     raw_done(&raw);
 }
 
+/* ---- what it does with the requests it sees ------------------------------ */
+
+/* Hooks on the request 2, and what became of them. */
+struct hooked {
+    atomic_int early, late, deferred, finished;
+    atomic_int after_hook, after_defer; /* what they returned in after */
+};
+
+static void
+count_up(void *user)
+{
+    atomic_int *count = user;
+
+    atomic_fetch_add(count, 1);
+}
+
+static int
+hook_before(mcp_request *req, void *user)
+{
+    struct hooked *h = user;
+
+    if (strcmp(mcp_request_id(req), "2") != 0)
+        return 0;
+    assert_int_equal(mcp_request_defer(req, count_up, &h->deferred), 0);
+    return mcp_request_on_cancel(req, count_up, &h->early, NULL);
+}
+
+static void
+hook_on_cancel(mcp_request *req, const char *reason, void *user)
+{
+    struct hooked *h = user;
+
+    (void)reason;
+    assert_int_equal(mcp_request_on_cancel(req, count_up, &h->late, NULL), 0);
+}
+
+static void
+F26_F37_its_hooks_run_for_a_call_that_never_got_a_worker(void **state)
+{
+    struct hooked h = {0};
+    struct gate gate = {0};
+    struct raw raw;
+
+    raw_make(&raw, MCP_SERVER_OPTIONS(.workers = 1));
+    assert_int_equal(
+        mcp_server_use(raw.server,
+                       &MCP_MIDDLEWARE(.before = hook_before,
+                                       .on_cancel = hook_on_cancel, .user = &h)),
+        0);
+    raw_tool(&raw, MCP_TOOL(.name = "gate", .run = gate_run, .user = &gate));
+    raw_start(&raw, RAW_MODERN);
+    raw_call(&raw, "1", "gate", NULL);
+    RAW_UNTIL(atomic_load(&gate.entered) == 1);
+    raw_call(&raw, "2", "gate", NULL);
+    raw_cancel(&raw, "2", "too late");
+    RAW_UNTIL(atomic_load(&h.deferred) == 1);
+    assert_int_equal(atomic_load(&h.early), 1);
+    assert_int_equal(atomic_load(&h.late), 1);
+    atomic_store(&gate.open, true);
+    raw_expect(&raw, "passed");
+    raw_expect_silence(&raw);
+    assert_int_equal(atomic_load(&gate.entered), 1);
+    assert_int_equal(atomic_load(&h.early), 1);
+    assert_int_equal(raw_counts(&raw).canceled_by_peer, 1);
+    raw_done(&raw);
+}
+
+static void
+hook_after(mcp_request *req, int rpc_code, void *user)
+{
+    struct hooked *h = user;
+
+    (void)rpc_code;
+    if (strcmp(mcp_request_method(req), "tools/call") != 0)
+        return;
+    atomic_store(&h->after_hook, mcp_request_on_cancel(req, count_up, &h->late, NULL));
+    atomic_store(&h->after_defer, mcp_request_defer(req, count_up, &h->deferred));
+    atomic_fetch_add(&h->finished, 1);
+}
+
+static void
+nothing_can_be_hung_on_a_request_that_is_over(void **state)
+{
+    static const char *const names[] = {"reply", "run"};
+    struct hooked h = {0};
+    struct raw raw;
+
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    assert_int_equal(
+        mcp_server_use(raw.server, &MCP_MIDDLEWARE(.after = hook_after, .user = &h)),
+        0);
+    raw_tool(&raw, MCP_TOOL(.name = "reply", .reply = say));
+    raw_tool(&raw, MCP_TOOL(.name = "run", .run = say));
+    raw_start(&raw, RAW_MODERN);
+    for (int i = 0; i < 2; i++) {
+        atomic_store(&h.finished, 0);
+        raw_call(&raw, "1", names[i], NULL);
+        raw_expect(&raw, "said");
+        RAW_UNTIL(atomic_load(&h.finished) == 1);
+        assert_int_equal(atomic_load(&h.after_hook), MCP_E_STATE);
+        assert_int_equal(atomic_load(&h.after_defer), MCP_E_STATE);
+    }
+    raw_expect_silence(&raw);
+    assert_int_equal(atomic_load(&h.late), 0);
+    assert_int_equal(atomic_load(&h.deferred), 0);
+    raw_done(&raw);
+}
+
+static int
+finish_before(mcp_request *req, void *user)
+{
+    (void)user;
+    mcp_request_finish(req, 0);
+    return 0;
+}
+
+static int
+start_and_finish(mcp_request *req, mcp_result *out, void *user)
+{
+    count_up(user);
+    mcp_result_text(out, "started");
+    mcp_request_finish(req, 0);
+    return 0;
+}
+
+static void
+it_cannot_finish_what_was_not_begun(void **state)
+{
+    atomic_int started = 0;
+    struct raw raw;
+
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    assert_int_equal(
+        mcp_server_use(raw.server, &MCP_MIDDLEWARE(.before = finish_before)), 0);
+    raw_tool(&raw,
+             MCP_TOOL(.name = "start", .start = start_and_finish, .user = &started));
+    raw_start(&raw, RAW_MODERN);
+    raw_call(&raw, "1", "start", NULL);
+    raw_expect(&raw, "started");
+    raw_expect_silence(&raw);
+    assert_int_equal(atomic_load(&started), 1);
+    raw_done(&raw);
+}
+
 static void
 it_is_added_before_anybody_can_come(void **state)
 {
@@ -209,4 +353,7 @@ each_allocation_may_fail(void **state)
 TEST_MAIN(TEST_ERAS(the_first_is_the_outermost), TEST_ERAS(all_methods_pass_through_it),
           TEST_ERAS(it_may_end_a_request_itself),
           TEST_ERAS(F25_it_sees_cancels_with_id_and_reason),
+          TEST_ERAS(F26_F37_its_hooks_run_for_a_call_that_never_got_a_worker),
+          TEST_ERAS(nothing_can_be_hung_on_a_request_that_is_over),
+          TEST_ERAS(it_cannot_finish_what_was_not_begun),
           TEST(it_is_added_before_anybody_can_come), TEST(each_allocation_may_fail))

@@ -239,21 +239,25 @@ F23_clean_up_comes_last_first_and_when_it_is_over(void **state)
 
 struct outcome {
     int status;
-    bool fail, with_data, bad_text, bad_data;
+    bool fail, with_data, bad_text, bad_data, reset;
 };
 
 static int
 come_out(mcp_request *req, mcp_result *out, void *user)
 {
     struct outcome *outcome = user;
+    int r;
 
     mcp_result_text(out, outcome->bad_text ? "\xff" : "text");
     if (outcome->bad_data)
         return mcp_request_fail(req, -5, "{", "bad data");
-    if (outcome->fail)
-        return mcp_request_fail(
-            req, -32042, outcome->with_data ? "{ \"a\":\n1 }" : NULL, "wrong: %d\n", 5);
-    return outcome->status;
+    if (!outcome->fail)
+        return outcome->status;
+    r = mcp_request_fail(req, -32042, outcome->with_data ? "{ \"a\":\n1 }" : NULL,
+                         "wrong: %d\n", 5);
+    if (outcome->reset)
+        mcp_result_reset(out); /* the result is not the error */
+    return r;
 }
 
 static void
@@ -280,6 +284,8 @@ what_a_handler_returns_becomes_the_answer(void **state)
               "\"error\":{\"code\":-32042,\"message\":\"wrong: 5?\"}}");
     comes_out(&raw, &shared, (struct outcome){.fail = true, .with_data = true},
               "\"message\":\"wrong: 5?\",\"data\":{\"a\":1}}}");
+    comes_out(&raw, &shared, (struct outcome){.fail = true, .reset = true},
+              "\"error\":{\"code\":-32042,\"message\":\"wrong: 5?\"}}");
     comes_out(&raw, &shared, (struct outcome){.bad_data = true},
               "\"error\":{\"code\":-5,\"message\":\"bad data\"}}");
     comes_out(&raw, &shared, (struct outcome){.status = MCP_E_PEER}, "\"code\":-32603");

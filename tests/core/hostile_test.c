@@ -879,7 +879,7 @@ C7_refusals_that_are_not_read_count_as_well(void **state)
 
     (void)state;
     server_open_with(&f, &p, &limits);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) { /* they have as much room again as the rest */
         assert_int_equal(f.peer->failing, 0);
         receive_long_id(&f, 30000);
     }
@@ -888,6 +888,39 @@ C7_refusals_that_are_not_read_count_as_well(void **state)
     assert_int_equal(f.peer->answer_bytes, 0);
     fake_pass(&f, 0);
     assert_int_equal(f.peer->state, MCPI_PEER_CLOSED);
+    fake_close(&f);
+}
+
+static void
+C7_at_the_limit_a_request_is_refused_and_the_link_stays(void **state)
+{
+    struct mcpi_limits limits = {.held_bytes = 50000};
+    struct mcpi_exchange *first;
+    struct fake f;
+    struct plain p;
+
+    (void)state;
+    server_open_with(&f, &p, &limits);
+    receive_large(&f, 1, 10);
+    first = p.x;
+    receive_large(&f, 2, 10);
+    finish_large(first, 30000, f.w.now);
+    finish_large(p.x, 30000, f.w.now);
+    receive_large(&f, 3, 10); /* none of the answers has left */
+    receive_large(&f, 4, 10);
+    assert_int_equal(p.begun, 2);
+    assert_int_equal(f.peer->failing, 0);
+    fake_run(&f);
+    assert_string_equal(fake_said(&f), "answer answer answer answer");
+    assert_non_null(strstr(fake_text(&f, 2), "\"id\":3,\"error\":{\"code\":-32603,"));
+    assert_non_null(strstr(fake_text(&f, 3), "\"id\":4,\"error\":{\"code\":-32603,"));
+    assert_int_equal(f.peer->answer_bytes, 0);
+    receive_large(&f, 5, 10); /* and goes on when it is read */
+    assert_int_equal(p.begun, 3);
+    finish(p.x, f.w.now);
+    fake_run(&f);
+    fake_pass(&f, 0);
+    assert_int_not_equal(f.peer->state, MCPI_PEER_CLOSED);
     fake_close(&f);
 }
 
@@ -1097,6 +1130,7 @@ TEST_MAIN(
     TEST(one_request_above_the_limit_does_not_cost_a_peer_that_reads_its_link),
     TEST(an_answer_that_has_left_is_not_held_by_who_keeps_its_request),
     TEST(C7_refusals_that_are_not_read_count_as_well),
+    TEST(C7_at_the_limit_a_request_is_refused_and_the_link_stays),
     TEST(a_refusal_that_cannot_be_written_gives_the_link_up),
     TEST(a_peer_that_is_given_up_does_not_drain_first),
     TEST(exchanges_that_outlive_their_peer_leave_its_accounts_alone),

@@ -132,6 +132,42 @@ full_outlet_drops_notes_and_counts_them(void **state)
 }
 
 static void
+expect_progress(struct fake *f, size_t index, int value)
+{
+    char part[32];
+
+    snprintf(part, sizeof(part), "\"progress\":%d.0}", value);
+    if (!strstr(fake_text(f, index), part))
+        fail_msg("no %s in %s", part, fake_text(f, index));
+}
+
+static void
+I12_of_progress_that_is_not_read_the_newest_report_survives(void **state)
+{
+    struct mcpi_limits limits = {.queued_bytes = 1000};
+    struct mcpi_exchange *x;
+    struct fake f;
+    size_t kept;
+
+    (void)state;
+    x = serve_one(&f, &limits);
+    for (int i = 1001; i <= 1100; i++)
+        assert_int_equal(mcpi_exchange_progress(x, i, NAN, NULL, f.w.now), 0);
+    assert_true(outlet_of(&f)->weight <= limits.queued_bytes);
+    fake_run(&f);
+    kept = f.event_count;
+    assert_true(kept > 2);
+    assert_int_equal(f.engine->counts.dropped, 100 - kept);
+    for (size_t i = 0; i + 1 < kept; i++)
+        expect_progress(&f, i, 1001 + (int)i);
+    expect_progress(&f, kept - 1, 1100);
+    assert_int_equal(mcpi_exchange_progress(x, 1101, NAN, NULL, f.w.now), 0);
+    fake_run(&f); /* there is room again */
+    expect_progress(&f, kept, 1101);
+    fake_close(&f);
+}
+
+static void
 I14_what_an_exchange_still_has_waiting_is_taken_back(void **state)
 {
     struct mcpi_progress p = {0.5, (double)NAN, NULL};
@@ -261,6 +297,7 @@ TEST_MAIN(TEST(notification_is_one_whole_message),
           TEST(progress_carries_what_is_known),
           TEST(progress_that_cannot_be_written_is_refused_and_not_queued),
           TEST(full_outlet_drops_notes_and_counts_them),
+          TEST(I12_of_progress_that_is_not_read_the_newest_report_survives),
           TEST(I14_what_an_exchange_still_has_waiting_is_taken_back),
           TEST(note_for_a_killed_outlet_is_swallowed),
           TEST(no_memory_for_a_note_is_told_and_leaves_nothing),
