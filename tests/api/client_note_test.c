@@ -1,26 +1,8 @@
 /* client_note_test.c - callbacks of the client itself: its state, and notifications */
-#include <mcp/client.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "support/script.h"
-#include "support/test.h"
-
-struct fixture {
-    struct test_mem mem;
-    struct script s;
-    struct told told;
-    mcp_client *client;
-};
-
-static void
-fixture_prepare(struct fixture *f)
-{
-    memset(f, 0, sizeof *f);
-    test_mem_init(&f->mem);
-    told_init(&f->told);
-    script_open(&f->s, MCP_ERA_LEGACY);
-}
+#include "api/client_fixture.h"
 
 static void
 fixture_attach(struct fixture *f, mcp_client_options opt)
@@ -31,21 +13,12 @@ fixture_attach(struct fixture *f, mcp_client_options opt)
 }
 
 static void
-fixture_close(struct fixture *f)
-{
-    mcp_client_free(f->client);
-    script_close(&f->s);
-    told_clear(&f->told);
-    test_mem_done(&f->mem);
-}
-
-static void
 a_client_tells_that_it_is_ready_and_that_it_is_gone(void **state)
 {
     struct fixture f;
 
     (void)state;
-    fixture_prepare(&f);
+    fixture_prepare(&f, MCP_ERA_LEGACY);
     fixture_attach(&f, SCRIPT_OPTIONS(.on_state = told_state));
     told_await(&f.told, states, 1);
     assert_int_equal(told_status(&f.told), 0);
@@ -61,7 +34,7 @@ a_client_tells_that_it_could_not_be_opened(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_prepare(&f);
+    fixture_prepare(&f, MCP_ERA_LEGACY);
     script_ignore(&f.s, true);
     fixture_attach(&f, SCRIPT_OPTIONS(.on_state = told_state, .no_wait = true,
                                       .era = MCP_ERA_LEGACY, .hello_ms = 20));
@@ -80,7 +53,7 @@ a_client_that_is_freed_tells_nothing_more(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_prepare(&f);
+    fixture_prepare(&f, MCP_ERA_LEGACY);
     fixture_attach(&f, SCRIPT_OPTIONS(.on_state = told_state));
     told_await(&f.told, states, 1);
     mcp_client_free(f.client);
@@ -104,7 +77,7 @@ M26_a_client_may_be_freed_inside_its_callback(void **state)
 {
     struct fixture f;
 
-    fixture_prepare(&f);
+    fixture_prepare(&f, MCP_ERA_LEGACY);
     fixture_attach(&f, SCRIPT_OPTIONS(.on_state = free_inside,
                                       .callbacks_on_loop = *(bool *)*state));
     told_await(&f.told, states, 1);
@@ -123,7 +96,7 @@ a_notification_is_told(void **state)
     int i;
 
     (void)state;
-    fixture_prepare(&f);
+    fixture_prepare(&f, MCP_ERA_LEGACY);
     fixture_attach(&f, SCRIPT_OPTIONS(.on_notification = told_note));
     for (i = 0; i < 20; i++)
         assert_int_equal(mcp_client_call_tool(f.client, "ask", NULL, NULL, NULL, NULL),
@@ -140,7 +113,7 @@ what_is_the_librarys_own_is_not_told(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_prepare(&f);
+    fixture_prepare(&f, MCP_ERA_LEGACY);
     fixture_attach(&f, SCRIPT_OPTIONS(.on_notification = told_note));
     script_say(&f.s, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
                      "\"params\":{\"requestId\":5}}");
@@ -158,7 +131,7 @@ a_server_is_not_served(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_prepare(&f);
+    fixture_prepare(&f, MCP_ERA_LEGACY);
     fixture_attach(&f, SCRIPT_OPTIONS());
     script_say(&f.s, "{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"roots/list\"}");
     assert_non_null(strstr(script_line(&f.s, "\"id\":\"q\"", 1), "-32601"));
@@ -173,7 +146,7 @@ a_flood_does_not_fill_memory(void **state)
     int i;
 
     (void)state;
-    fixture_prepare(&f);
+    fixture_prepare(&f, MCP_ERA_LEGACY);
     fixture_attach(&f, SCRIPT_OPTIONS(.on_notification = told_note));
     told_gate(&f.told, true);
     for (i = 0; i < 3000; i++)

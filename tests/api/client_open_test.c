@@ -1,51 +1,15 @@
 /* client_open_test.c - the ways to open a client, and what is left when one fails */
 #include <errno.h>
 #include <fcntl.h>
-#include <mcp/client.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "support/script.h"
-#include "support/test.h"
+#include "api/client_fixture.h"
 
 static enum mcp_era modern = MCP_ERA_MODERN, legacy = MCP_ERA_LEGACY;
-
-struct fixture {
-    struct test_mem mem;
-    struct script s;
-    struct told told;
-    mcp_client *client;
-};
-
-static void
-fixture_prepare(struct fixture *f, enum mcp_era era)
-{
-    memset(f, 0, sizeof *f);
-    test_mem_init(&f->mem);
-    told_init(&f->told);
-    script_open(&f->s, era);
-}
-
-static void
-fixture_open(struct fixture *f, void **state)
-{
-    enum mcp_era *era = *state;
-
-    fixture_prepare(f, era ? *era : MCP_ERA_MODERN);
-    f->client = script_client(&f->s, &SCRIPT_OPTIONS(.allocator = &f->mem.allocator));
-}
-
-static void
-fixture_close(struct fixture *f)
-{
-    mcp_client_free(f->client);
-    script_close(&f->s);
-    told_clear(&f->told);
-    test_mem_done(&f->mem);
-}
 
 static void
 a_stored_discovery_saves_the_question(void **state)

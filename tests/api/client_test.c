@@ -1,46 +1,10 @@
 /* client_test.c - a client: asked about, shared by threads, freed by any of them */
-#include <mcp/client.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "support/script.h"
-#include "support/test.h"
+#include "api/client_fixture.h"
 
 static enum mcp_era modern = MCP_ERA_MODERN, legacy = MCP_ERA_LEGACY;
-
-struct fixture {
-    struct test_mem mem;
-    struct script s;
-    struct told told;
-    mcp_client *client;
-};
-
-static void
-fixture_prepare(struct fixture *f, enum mcp_era era)
-{
-    memset(f, 0, sizeof *f);
-    test_mem_init(&f->mem);
-    told_init(&f->told);
-    script_open(&f->s, era);
-}
-
-static void
-fixture_open(struct fixture *f, void **state)
-{
-    enum mcp_era *era = *state;
-
-    fixture_prepare(f, era ? *era : MCP_ERA_MODERN);
-    f->client = script_client(&f->s, &SCRIPT_OPTIONS(.allocator = &f->mem.allocator));
-}
-
-static void
-fixture_close(struct fixture *f)
-{
-    mcp_client_free(f->client);
-    script_close(&f->s);
-    told_clear(&f->told);
-    test_mem_done(&f->mem);
-}
 
 static void
 a_client_knows_its_server(void **state)
