@@ -1,5 +1,5 @@
-#include <stdio.h>
 #include <mcp/client.h>
+#include <stdio.h>
 
 int
 main(int argc, char **argv)

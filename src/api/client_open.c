@@ -131,14 +131,15 @@ int
 mcp_client_spawn(const char *const *argv, const mcp_client_options *opt,
                  mcp_client **ret_client, mcp_error *err)
 {
-    struct mcp_client *client = NULL;
+    struct mcp_client *client;
     int r;
 
     if (!ret_client)
         return mcpi_error_set(err, MCP_E_INVAL, "there is no place for the client");
     r = stderr_check(opt, err);
-    if (r == 0)
-        r = opening_begin(opt, &client, err);
+    if (r < 0)
+        return r;
+    r = opening_begin(opt, &client, err);
     if (r < 0)
         return r;
     r = mcpi_reach_command(&client->reach, argv, &client->opt, client->mem, err);
