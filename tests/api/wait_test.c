@@ -217,7 +217,7 @@ static void
 more_sleep_than_the_pool_has_room_for(void **state)
 {
     struct waiter w = {0};
-    char id[8];
+    char id[16];
     struct raw raw;
 
     (void)state;
