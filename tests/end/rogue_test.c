@@ -79,7 +79,8 @@ C4_a_flood_of_notifications_does_not_hide_the_answer(void **state)
 /* ---- answers that do not fit --------------------------------------------- */
 
 struct ending {
-    atomic_int count, status, progress;
+    atomic_int count, status;
+    atomic_int reports, progress; /* how many, and their sum */
 };
 
 static void
@@ -87,6 +88,7 @@ ending_init(struct ending *ending)
 {
     atomic_init(&ending->count, 0);
     atomic_init(&ending->status, 1);
+    atomic_init(&ending->reports, 0);
     atomic_init(&ending->progress, 0);
 }
 
@@ -108,6 +110,7 @@ on_progress(mcp_call *call, double progress, double total, const char *message,
 
     (void)call, (void)total, (void)message;
     atomic_fetch_add(&ending->progress, (int)progress);
+    atomic_fetch_add(&ending->reports, 1);
 }
 
 /* Start it; the callbacks run on the client's workers, and for the last time before the
@@ -261,6 +264,7 @@ I10_I11_progress_of_nobody_reaches_nobody(void **state)
     rogue_expect_seen(&p, "progress plain");
     probe_close(&p);
     mcp_call_free(call);
+    assert_int_equal(atomic_load(&ending.reports), 1);
     assert_int_equal(atomic_load(&ending.progress), 5);
 }
 
@@ -479,6 +483,7 @@ M2_a_server_of_another_time_is_refused(void **state)
     opt.era = MCP_ERA_MODERN;
     assert_int_equal(rogue_try("old", &opt, &client), MCP_E_PEER);
     assert_null(client);
+    expect_no_children();
 }
 
 static const struct test_case cases[] = {
