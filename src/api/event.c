@@ -47,8 +47,12 @@ mcp_loop_post(mcp_loop *loop, void (*fn)(void *user), void *user)
 
 /* ---- timers ------------------------------------------------------------------ */
 
+/* [loop], or before anybody runs it. */
+#define ASSERT_LOOP(loop) assert(!mcpi_loop_is_run_elsewhere(loop))
+
 struct mcp_timer {
     struct mcpi_timer timer;
+    mcp_loop *of;
     struct mcpi_loop *loop;
     void (*fn)(void *user);
     void *user;
@@ -75,9 +79,11 @@ mcp_timer_new(mcp_loop *loop, int64_t ms, void (*fn)(void *user), void *user,
     inside = mcpi_loop_inside(loop);
     if (!mcpi_loop_is_ours(inside))
         return MCP_E_STATE;
+    ASSERT_LOOP(loop);
     timer = mcpi_alloc_zero(mcpi_loop_mem(inside), sizeof(*timer));
     if (!timer)
         return MCP_E_NOMEM;
+    timer->of = loop;
     timer->loop = inside;
     timer->fn = fn;
     timer->user = user;
@@ -95,6 +101,7 @@ mcp_timer_free(mcp_timer *timer)
 {
     if (!timer || !mcpi_loop_is_ours(timer->loop))
         return;
+    ASSERT_LOOP(timer->of);
     mcpi_timer_disarm(mcpi_loop_timers(timer->loop), &timer->timer);
     mcpi_free(mcpi_loop_mem(timer->loop), timer);
 }
@@ -103,6 +110,7 @@ mcp_timer_free(mcp_timer *timer)
 
 struct mcp_watch {
     uv_poll_t poll;
+    mcp_loop *of;
     struct mcpi_loop *loop;
     void (*fn)(void *user, unsigned events);
     void *user;
@@ -135,6 +143,7 @@ mcp_watch_set(mcp_watch *watch, unsigned events)
         return MCP_E_INVAL;
     if (!mcpi_loop_is_ours(watch->loop))
         return MCP_E_STATE;
+    ASSERT_LOOP(watch->of);
     watch->events = events;
     if (events == 0)
         return uv_poll_stop(&watch->poll) < 0 ? MCP_E_INVAL : 0;
@@ -158,6 +167,7 @@ mcp_watch_free(mcp_watch *watch)
 {
     if (!watch || !mcpi_loop_is_ours(watch->loop))
         return;
+    ASSERT_LOOP(watch->of);
     uv_poll_stop(&watch->poll);
     uv_close((uv_handle_t *)&watch->poll, watch_closed);
 }
@@ -176,9 +186,11 @@ mcp_watch_new(mcp_loop *loop, int fd, unsigned events,
     inside = mcpi_loop_inside(loop);
     if (!mcpi_loop_is_ours(inside))
         return MCP_E_STATE;
+    ASSERT_LOOP(loop);
     watch = mcpi_alloc_zero(mcpi_loop_mem(inside), sizeof(*watch));
     if (!watch)
         return MCP_E_NOMEM;
+    watch->of = loop;
     watch->loop = inside;
     watch->fn = fn;
     watch->user = user;
