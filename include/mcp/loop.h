@@ -27,6 +27,9 @@ typedef struct mcp_loop mcp_loop;
 typedef struct mcp_loop_options {
     size_t size;
     const mcp_allocator *allocator; /* NULL: malloc. Outlives the loop */
+    mcp_log_fn *on_log; /* what links and children have to say; NULL: silent */
+    void *log_user;
+    enum mcp_log_level log_level; /* 0: warnings */
 } mcp_loop_options;
 
 #define MCP_LOOP_OPTIONS(...) \

@@ -101,6 +101,7 @@ mcpi_loop_goes_on(mcp_loop *loop, unsigned *turns)
 int
 mcp_loop_new(const mcp_loop_options *given, mcp_loop **ret_loop, mcp_error *err)
 {
+    struct mcpi_log log = {0};
     mcp_loop_options opt;
     mcp_loop *loop;
     int r;
@@ -111,10 +112,13 @@ mcp_loop_new(const mcp_loop_options *given, mcp_loop **ret_loop, mcp_error *err)
     if (!loop)
         return mcpi_error_set(err, MCP_E_NOMEM, "out of memory");
     loop->mem = mcpi_mem_or_malloc(opt.allocator);
+    log.fn = opt.on_log;
+    log.user = opt.log_user;
+    log.level = opt.log_level ? opt.log_level : MCP_LOG_WARNING;
     atomic_init(&loop->refs, 1);
     r = pthread_mutex_init(&loop->lock, NULL) == 0 ? 0 : MCP_E_NOMEM;
     if (r == 0) {
-        r = mcpi_loop_new(loop->mem, NULL, &loop->inside);
+        r = mcpi_loop_new(loop->mem, &log, &loop->inside);
         if (r == 0) {
             *ret_loop = loop;
             return 0;

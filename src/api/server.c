@@ -71,8 +71,10 @@ server_take_loop(mcp_server *server, const mcp_server_options *opt, mcp_error *e
     server->loop = opt->loop;
     server->own_loop = !opt->loop;
     if (server->own_loop)
-        r = mcp_loop_new(&MCP_LOOP_OPTIONS(.allocator = opt->allocator), &server->loop,
-                         err);
+        r = mcp_loop_new(
+            &MCP_LOOP_OPTIONS(.allocator = opt->allocator, .on_log = opt->on_log,
+                              .log_user = opt->log_user, .log_level = opt->log_level),
+            &server->loop, err);
     if (r < 0)
         return r;
     server->inside = mcpi_loop_inside(server->loop);

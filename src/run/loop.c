@@ -20,6 +20,7 @@
 #include "run/loop.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -505,9 +506,37 @@ loop_close_handles(struct mcpi_loop *loop)
     (void)r;
 }
 
+/* A program may run without stdin, stdout or stderr, but libuv will not close what it got
+ * in their place: nothing of a loop's shall stand there. */
+static size_t
+holes_fill(int fds[3])
+{
+    size_t count = 0;
+    int fd;
+
+    for (;;) {
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (fd < 0 || fd > STDERR_FILENO)
+            break;
+        fds[count++] = fd;
+    }
+    if (fd >= 0)
+        close(fd);
+    return count;
+}
+
+static void
+holes_open(const int fds[3], size_t count)
+{
+    while (count > 0)
+        close(fds[--count]);
+}
+
 static int
 loop_open(struct mcpi_loop *loop)
 {
+    size_t filled;
+    int fds[3];
     int r;
 
     r = loop_mark_process(loop);
@@ -516,7 +545,9 @@ loop_open(struct mcpi_loop *loop)
     r = mcpi_posts_init(&loop->posts, posts_wake, loop);
     if (r < 0)
         goto no_posts;
+    filled = holes_fill(fds);
     r = loop_open_handles(loop);
+    holes_open(fds, filled);
     if (r < 0)
         goto no_handles;
     return 0;

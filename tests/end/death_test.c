@@ -433,6 +433,22 @@ M19_what_handlers_print_is_not_on_the_wire(void **state)
     close(err[0]);
 }
 
+static void
+M19_a_server_without_stdin_or_stdout_says_so_and_exits(void **state)
+{
+    const char *const closings[] = {"exec \"$0\" <&-", "exec \"$0\" >&-"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(closings) / sizeof(closings[0]); i++) {
+        const char *const command[] = {"/bin/sh", "-c", closings[i], PROBE_SERVER,
+                                       NULL};
+        struct raw raw;
+
+        raw_spawn(&raw, command, -1);
+        expect_exit(raw_close(&raw), 1);
+    }
+}
+
 static const struct test_case cases[] = {
     IN_BOTH_ERAS(M14_M23_B22_B35_kill_of_the_server_ends_every_call_at_once),
     IN_BOTH_ERAS(M21_calls_into_a_dead_pipe_kill_nobody),
@@ -445,6 +461,7 @@ static const struct test_case cases[] = {
     IN_BOTH_ERAS(M17_F29_a_signal_ends_a_server_on_a_socket_with_clients_attached),
     TEST(M18_a_server_whose_parent_dies_exits_though_its_pipe_is_open),
     TEST(M19_what_handlers_print_is_not_on_the_wire),
+    TEST(M19_a_server_without_stdin_or_stdout_says_so_and_exits),
 };
 
 int

@@ -391,6 +391,16 @@ have_child(struct message *m)
     answer(m->id, text);
 }
 
+/* How many it has, without the one that counts. */
+static void
+tell_descriptors(struct message *m)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof(text), "%d", (int)count_descriptors() - 3);
+    answer(m->id, text);
+}
+
 /* At EOF it has much to say, and sticks until somebody reads it. */
 static void
 chatter(void)
@@ -443,6 +453,7 @@ static const struct tool {
     {"stay", stay},
     {"child", have_child},
     {"talk", talk_at_end},
+    {"descriptors", tell_descriptors},
 };
 
 static void
