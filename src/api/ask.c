@@ -152,24 +152,35 @@ mcp_client_start(mcp_client *client, const char *method, const char *params,
     return ask_start(client, &ask, opt, ret_call, NULL);
 }
 
+/* What a call of a tool asks for; its params are to be freed in every case. */
+static int
+tool_ask(const struct mcp_client *client, const char *name, const char *arguments,
+         struct mcpi_buf *params, struct mcpi_ask *ask, mcp_error *err)
+{
+    int r;
+
+    text_buf_init(params, client);
+    r = tool_write(client, name, arguments, params, err);
+    ask->method = mcpi_method_name(MCPI_METHOD_TOOLS_CALL);
+    ask->params = params->data;
+    ask->params_len = params->len;
+    return r;
+}
+
 int
 mcp_client_call_tool(mcp_client *client, const char *name, const char *arguments,
                      const mcp_call_options *opt, mcp_reply **ret_reply, mcp_error *err)
 {
-    struct mcpi_ask ask = {.method = mcpi_method_name(MCPI_METHOD_TOOLS_CALL)};
+    struct mcpi_ask ask = {0};
     struct mcpi_buf params;
     int r;
 
     r = client_check(client, err);
     if (r < 0)
         return r;
-    text_buf_init(&params, client);
-    r = tool_write(client, name, arguments, &params, err);
-    if (r == 0) {
-        ask.params = params.data;
-        ask.params_len = params.len;
+    r = tool_ask(client, name, arguments, &params, &ask, err);
+    if (r == 0)
         r = ask_and_wait(client, &ask, opt, ret_reply, err);
-    }
     mcpi_buf_done(&params);
     return r;
 }
@@ -179,21 +190,16 @@ mcp_client_start_tool(mcp_client *client, const char *name, const char *argument
                       const mcp_call_options *opt, mcp_done_fn *done, void *user,
                       mcp_call **ret_call)
 {
-    struct mcpi_ask ask = {
-        .method = mcpi_method_name(MCPI_METHOD_TOOLS_CALL), .done = done, .user = user};
+    struct mcpi_ask ask = {.done = done, .user = user};
     struct mcpi_buf params;
     int r;
 
     r = client_check(client, NULL);
     if (r < 0)
         return r;
-    text_buf_init(&params, client);
-    r = tool_write(client, name, arguments, &params, NULL);
-    if (r == 0) {
-        ask.params = params.data;
-        ask.params_len = params.len;
+    r = tool_ask(client, name, arguments, &params, &ask, NULL);
+    if (r == 0)
         r = ask_start(client, &ask, opt, ret_call, NULL);
-    }
     mcpi_buf_done(&params);
     return r;
 }

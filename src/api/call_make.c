@@ -138,20 +138,6 @@ struct parts {
     struct mcpi_text params, meta;
 };
 
-/* Copy text to *at, terminated; NULL stays NULL. */
-static const char *
-stow(char **at, const char *text, size_t len)
-{
-    char *copy = *at;
-
-    if (!text)
-        return NULL;
-    memcpy(copy, text, len);
-    copy[len] = '\0';
-    *at += len + 1;
-    return copy;
-}
-
 static const char *
 stow_line(char **at, const struct mcpi_text *text)
 {
@@ -179,9 +165,9 @@ block_new(const mcp_allocator *mem, const char *method, const struct parts *part
     at = (char *)(call + 1);
     call->mem = mem;
     call->claim.id = parts->id;
-    call->claim.id.text = stow(&at, parts->id.text, parts->id.len);
-    call->id_text = stow(&at, parts->id_text.data, parts->id_text.len);
-    call->method = stow(&at, method, parts->method_len);
+    call->claim.id.text = mcpi_text_stow(&at, parts->id.text, parts->id.len);
+    call->id_text = mcpi_text_stow(&at, parts->id_text.data, parts->id_text.len);
+    call->method = mcpi_text_stow(&at, method, parts->method_len);
     call->params = stow_line(&at, &parts->params);
     call->params_len = parts->params.len;
     call->meta = stow_line(&at, &parts->meta);

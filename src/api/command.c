@@ -18,12 +18,14 @@
 #include <unistd.h>
 
 #include "api/request.h"
+#include "api/time.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "run/loop.h"
 #include "run/pool.h"
 #include "run/process.h"
+#include "run/thread.h"
 
 #define DEFAULT_OUTPUT ((size_t)1 << 20) /* of each stream: what a model can read */
 #define DEFAULT_GRACE_US 2000000         /* as for a child that is closed (M1) */
@@ -122,8 +124,7 @@ command_end(struct command *c, int status)
     int64_t grace = DEFAULT_GRACE_US;
 
     if (c->opt.grace_ms > 0)
-        grace = c->opt.grace_ms > INT64_MAX / 1000 ? MCPI_NEVER
-                                                   : c->opt.grace_ms * 1000;
+        grace = mcpi_ms(c->opt.grace_ms);
     if (c->status != 0)
         return;
     c->status = status;
@@ -159,22 +160,15 @@ command_read(struct command *c, int which)
 static ssize_t
 write_without_signal(int fd, const char *bytes, size_t len)
 {
-    const struct timespec now = {0, 0};
-    sigset_t pipe_signal, before, pending;
-    bool was_pending;
+    struct mcpi_sigpipe before;
     ssize_t n;
+    int number;
 
-    sigemptyset(&pipe_signal);
-    sigaddset(&pipe_signal, SIGPIPE);
-    sigpending(&pending);
-    was_pending = sigismember(&pending, SIGPIPE) == 1;
-    pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+    mcpi_sigpipe_hold(&before);
     n = write(fd, bytes, len);
-    if (n < 0 && errno == EPIPE && !was_pending) {
-        (void)sigtimedwait(&pipe_signal, NULL, &now);
-        errno = EPIPE;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    number = errno;
+    mcpi_sigpipe_release(&before);
+    errno = number;
     return n;
 }
 
@@ -318,8 +312,8 @@ command_init(struct command *c)
         mcpi_buf_init(&c->kept[i], mem, c->opt.max_output + 1);
     c->kill_at = MCPI_NEVER;
     c->deadline = MCPI_NEVER;
-    if (c->opt.timeout_ms > 0 && c->opt.timeout_ms < INT64_MAX / 1000)
-        c->deadline = mcpi_time_add(mcpi_loop_clock(), c->opt.timeout_ms * 1000);
+    if (c->opt.timeout_ms > 0)
+        c->deadline = mcpi_time_add(mcpi_loop_clock(), mcpi_ms(c->opt.timeout_ms));
 }
 
 static void

@@ -385,18 +385,6 @@ mcp_server_listen_unix(mcp_server *server, const char *path, mcp_error *err)
     return 0;
 }
 
-static bool
-fd_listens(int fd)
-{
-    int listens = 0, type = 0;
-    socklen_t len = sizeof(listens);
-
-    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) < 0 || !listens)
-        return false;
-    len = sizeof(type);
-    return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM;
-}
-
 int
 mcp_server_listen_fd(mcp_server *server, int take_fd, mcp_error *err)
 {
@@ -406,7 +394,7 @@ mcp_server_listen_fd(mcp_server *server, int take_fd, mcp_error *err)
     r = links_guard(server, err);
     if (r < 0)
         return r;
-    if (!fd_listens(take_fd))
+    if (!mcpi_unix_listens(take_fd))
         return mcpi_error_set(err, MCP_E_INVAL,
                               "descriptor %d is no stream socket that listens",
                               take_fd);

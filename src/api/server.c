@@ -7,6 +7,7 @@
 
 #include "api/identity.h"
 #include "api/request.h"
+#include "api/time.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "core/peer.h"
@@ -42,22 +43,16 @@ on_changed(struct mcpi_post *post)
 
 /* ---- times -------------------------------------------------------------- */
 
-static int64_t
-us_of(int64_t ms)
-{
-    return ms > INT64_MAX / 1000 ? MCPI_NEVER : ms * 1000;
-}
-
 static int
 times_take(const mcp_server_options *opt, struct mcpi_times *times, mcp_error *err)
 {
     if (opt->limit_ms < 0 || opt->stop_ms < 0 || opt->overdue_ms < 0 ||
         opt->drain_ms < -1)
         return mcpi_error_set(err, MCP_E_INVAL, "a time of the server is negative");
-    times->drain = opt->drain_ms < 0 ? -1 : us_of(opt->drain_ms);
-    times->stop = us_of(opt->stop_ms);
-    times->deaf = us_of(opt->overdue_ms);
-    times->run = us_of(opt->limit_ms);
+    times->drain = opt->drain_ms < 0 ? -1 : mcpi_ms(opt->drain_ms);
+    times->stop = mcpi_ms(opt->stop_ms);
+    times->deaf = mcpi_ms(opt->overdue_ms);
+    times->run = mcpi_ms(opt->limit_ms);
     return 0;
 }
 

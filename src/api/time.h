@@ -6,10 +6,12 @@
 
 #include "base/timers.h"
 
-/* Milliseconds above 0; what does not fit is never. */
+/* Milliseconds; what does not fit is never, and what is negative is now. */
 static inline int64_t
 mcpi_ms(int64_t ms)
 {
+    if (ms < 0)
+        return 0;
     return ms > MCPI_NEVER / 1000 ? MCPI_NEVER : ms * 1000;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/identity.h"
+#include "api/time.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/timers.h"
@@ -238,7 +239,7 @@ handler_take(struct mcpi_tool *tool, const mcp_tool *definition, mcp_error *err)
 static int64_t
 limit_us(int64_t ms)
 {
-    return ms < 0 || ms > INT64_MAX / 1000 ? MCPI_NEVER : ms * 1000;
+    return ms < 0 ? MCPI_NEVER : mcpi_ms(ms);
 }
 
 static int

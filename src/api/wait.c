@@ -12,6 +12,7 @@
 
 #include "api/request.h"
 #include "api/server.h"
+#include "api/time.h"
 
 #define POLL_MAX 64
 
@@ -49,7 +50,7 @@ sleep_until(int64_t at_us)
 int
 mcp_request_sleep(mcp_request *req, int64_t ms)
 {
-    int64_t us = ms > INT64_MAX / 1000 ? INT64_MAX : ms * 1000;
+    int64_t us = mcpi_ms(ms);
     bool canceled = false, uncounted;
     int r;
 

@@ -134,6 +134,19 @@ mcpi_text_clean(char *into, size_t size, const char *text, size_t len)
     return used;
 }
 
+const char *
+mcpi_text_stow(char **at, const char *text, size_t len)
+{
+    char *copy = *at;
+
+    if (!text)
+        return NULL;
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    *at += len + 1;
+    return copy;
+}
+
 int
 mcpi_error_set(mcp_error *err, int status, const char *format, ...)
 {

@@ -20,6 +20,10 @@ size_t mcpi_utf8_cut(const char *text, size_t len, size_t max);
  * be what already stands in the array. */
 size_t mcpi_text_clean(char *into, size_t size, const char *text, size_t len);
 
+/* Copy text to *at, terminated, and move *at behind it; returns the copy. For texts that
+ * stand together behind their owner. NULL stays NULL, and takes no room. */
+const char *mcpi_text_stow(char **at, const char *text, size_t len);
+
 /* Fill *err if it is not NULL: status, code 0, a formatted sentence. Returns status. */
 int mcpi_error_set(mcp_error *err, int status, const char *format, ...)
     MCP_PRINTF(3, 4);

@@ -344,20 +344,6 @@ choose_id(struct mcpi_peer *peer, const struct mcpi_id *wanted, struct mcpi_id *
     return 0;
 }
 
-/* Copy text behind the leg, terminated; NULL stays NULL. */
-static const char *
-stow(char **at, const char *text, size_t len)
-{
-    char *copy = *at;
-
-    if (!text)
-        return NULL;
-    memcpy(copy, text, len);
-    copy[len] = '\0';
-    *at += len + 1;
-    return copy;
-}
-
 /* One block: the leg and everything it must remember. */
 static struct mcpi_leg *
 leg_new(struct mcpi_engine *e, const struct mcpi_leg_options *opt,
@@ -378,15 +364,15 @@ leg_new(struct mcpi_engine *e, const struct mcpi_leg_options *opt,
     leg->reason[0] = '\0';
     at = (char *)(leg + 1);
     leg->id = *id;
-    leg->id.text = stow(&at, id->text, id->len);
+    leg->id.text = mcpi_text_stow(&at, id->text, id->len);
     leg->key = mcpi_id_fold(leg->id);
-    leg->method = stow(&at, opt->method, method_len);
+    leg->method = mcpi_text_stow(&at, opt->method, method_len);
     leg->method_len = method_len;
-    leg->params = stow(&at, opt->params, opt->params_len);
+    leg->params = mcpi_text_stow(&at, opt->params, opt->params_len);
     leg->params_len = opt->params ? opt->params_len : 0;
-    leg->meta = stow(&at, opt->meta, opt->meta_len);
+    leg->meta = mcpi_text_stow(&at, opt->meta, opt->meta_len);
     leg->meta_len = opt->meta ? opt->meta_len : 0;
-    leg->resume_token = stow(&at, token, token_len);
+    leg->resume_token = mcpi_text_stow(&at, token, token_len);
     leg->resumable = token != NULL;
     return leg;
 }

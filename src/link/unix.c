@@ -344,8 +344,8 @@ on_poll(uv_poll_t *poll, int status, int events)
             return;
 }
 
-static bool
-fd_listens(int fd)
+bool
+mcpi_unix_listens(int fd)
 {
     int listens = 0, type = 0;
     socklen_t len = sizeof(int);
@@ -379,7 +379,7 @@ mcpi_listener_new(const struct mcpi_listener_options *opt, int take_fd,
     struct mcpi_listener *l;
     int r;
 
-    if (!fd_listens(take_fd))
+    if (!mcpi_unix_listens(take_fd))
         return fail(err, MCP_E_INVAL, "cannot listen on", "a descriptor",
                     "it is no listening stream socket");
     l = mcpi_alloc_zero(mem, sizeof(*l));

@@ -27,6 +27,9 @@ int mcpi_unix_listen(const char *path, int *ret_fd, mcp_error *err);
  * nobody listens there; MCP_E_TIMEOUT; MCP_E_INVAL. [any] */
 int mcpi_unix_connect(const char *path, int64_t within_us, int *ret_fd, mcp_error *err);
 
+/* Is this a stream socket that listens? [any] */
+bool mcpi_unix_listens(int fd);
+
 /* Listen on a descriptor, of ours or handed in by socket activation. For want of
  * descriptors (EMFILE) it neither spins nor stops: it waits and tries again. Takes the
  * descriptor on success; MCP_E_INVAL if it is no listening stream socket. [loop] */

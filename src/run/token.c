@@ -15,18 +15,16 @@
 #include "run/token.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/text.h"
-
-#define MICROSECONDS INT64_C(1000000)
+#include "run/loop.h"
+#include "run/thread.h"
 
 /* A hook being run; lives on the stack of the thread that runs it. */
 struct run {
@@ -47,22 +45,6 @@ struct mcpi_token {
     bool late_runs;         /* a hook that comes now runs at once; under lock */
     int fd;                 /* -1 until asked for; under lock */
 };
-
-static int
-condition_init(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-    int r;
-
-    r = pthread_condattr_init(&attributes);
-    if (r != 0)
-        return r;
-    r = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    if (r == 0)
-        r = pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-    return r;
-}
 
 /* Under lock, which is open while the hook runs. */
 static void
@@ -111,22 +93,6 @@ hook_runs_elsewhere(const struct mcpi_token *token, const struct mcpi_hook *hook
     return false;
 }
 
-/* The moment timeout_us from now, for pthread_cond_timedwait. */
-static struct timespec
-deadline_after(int64_t timeout_us)
-{
-    struct timespec at;
-
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += (time_t)(timeout_us / MICROSECONDS);
-    at.tv_nsec += (long)(timeout_us % MICROSECONDS) * 1000;
-    if (at.tv_nsec >= 1000 * MICROSECONDS) {
-        at.tv_sec++;
-        at.tv_nsec -= 1000 * MICROSECONDS;
-    }
-    return at;
-}
-
 struct mcpi_token *
 mcpi_token_new(const mcp_allocator *mem)
 {
@@ -144,7 +110,7 @@ mcpi_token_new(const mcp_allocator *mem)
     mcpi_list_init(&token->runs);
     if (pthread_mutex_init(&token->lock, NULL) != 0)
         goto no_lock;
-    if (condition_init(&token->changed) != 0)
+    if (mcpi_cond_init(&token->changed) < 0)
         goto no_condition;
     return token;
 
@@ -224,19 +190,15 @@ mcpi_token_reason(const struct mcpi_token *token)
 bool
 mcpi_token_wait(struct mcpi_token *token, int64_t timeout_us)
 {
-    struct timespec at;
-    int r = 0;
+    bool in_time = true;
+    int64_t at;
 
     if (mcpi_token_is_set(token) || timeout_us <= 0)
         return mcpi_token_is_set(token);
-    at = deadline_after(timeout_us);
+    at = mcpi_time_add(mcpi_loop_clock(), timeout_us);
     pthread_mutex_lock(&token->lock);
-    while (!mcpi_token_is_set(token) && r != ETIMEDOUT) {
-        if (timeout_us == INT64_MAX)
-            r = pthread_cond_wait(&token->changed, &token->lock);
-        else
-            r = pthread_cond_timedwait(&token->changed, &token->lock, &at);
-    }
+    while (!mcpi_token_is_set(token) && in_time)
+        in_time = mcpi_cond_wait(&token->changed, &token->lock, at);
     pthread_mutex_unlock(&token->lock);
     return mcpi_token_is_set(token);
 }

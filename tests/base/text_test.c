@@ -179,8 +179,24 @@ characters_are_code_points(void **state)
     assert_int_equal(mcpi_utf8_count("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9), 3);
 }
 
-TEST_MAIN(TEST(characters_are_code_points), TEST(edges_of_utf8_are_valid),
-          TEST(overlong_forms_are_invalid),
+static void
+texts_are_stowed_one_behind_the_other(void **state)
+{
+    char room[16];
+    char *at = room;
+
+    (void)state;
+    memset(room, 'x', sizeof(room));
+    assert_string_equal(mcpi_text_stow(&at, "abcd", 2), "ab");
+    assert_null(mcpi_text_stow(&at, NULL, 0));
+    assert_string_equal(mcpi_text_stow(&at, "", 0), "");
+    assert_string_equal(mcpi_text_stow(&at, "c", 1), "c");
+    assert_ptr_equal(at, room + 6);
+    assert_memory_equal(room, "ab\0\0c\0x", 7);
+}
+
+TEST_MAIN(TEST(texts_are_stowed_one_behind_the_other), TEST(characters_are_code_points),
+          TEST(edges_of_utf8_are_valid), TEST(overlong_forms_are_invalid),
           TEST(surrogates_and_beyond_unicode_are_invalid),
           TEST(truncated_and_stray_bytes_are_invalid),
           TEST(all_short_texts_agree_with_the_slow_way),
