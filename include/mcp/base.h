@@ -108,6 +108,41 @@ enum mcp_era {
     MCP_ERA_LEGACY  /* 2025-11-25 and before only */
 };
 
+/* How urgent a log message of the protocol is (RFC 5424). Our own log, above, is
+ * another thing: it is for who runs the program, and never sent. */
+enum mcp_severity {
+    MCP_SEVERITY_NONE = 0,
+    MCP_SEVERITY_DEBUG,
+    MCP_SEVERITY_INFO,
+    MCP_SEVERITY_NOTICE,
+    MCP_SEVERITY_WARNING,
+    MCP_SEVERITY_ERROR,
+    MCP_SEVERITY_CRITICAL,
+    MCP_SEVERITY_ALERT,
+    MCP_SEVERITY_EMERGENCY
+};
+
+/* What may change while a client looks; also as a set. */
+enum mcp_change {
+    MCP_TOOLS_CHANGED = 1,     /* the list */
+    MCP_PROMPTS_CHANGED = 2,   /* the list */
+    MCP_RESOURCES_CHANGED = 4, /* the list, or that of templates */
+    MCP_RESOURCE_UPDATED = 8   /* what one resource contains */
+};
+
+/* For whom a result may be kept (2026-07-28). */
+enum mcp_cache_scope {
+    MCP_CACHE_PRIVATE = 0, /* for who asked */
+    MCP_CACHE_PUBLIC       /* for everybody */
+};
+
+typedef struct mcp_icon {
+    const char *src;       /* https: or data: URI */
+    const char *mime_type; /* NULL: not said */
+    const char *sizes;     /* "48x48", "any", several with spaces; NULL: not said */
+    const char *theme;     /* "light" or "dark"; NULL: any */
+} mcp_icon;
+
 /* The version of the library in use, "0.1.0". [any] */
 MCP_API const char *mcp_version(void);
 

@@ -41,13 +41,6 @@ enum mcp_tool_flags {
     MCP_SIGNAL_ONLY = 1
 };
 
-typedef struct mcp_icon {
-    const char *src;       /* https: or data: URI */
-    const char *mime_type; /* NULL: not said */
-    const char *sizes;     /* "48x48", "any", several with spaces; NULL: not said */
-    const char *theme;     /* "light" or "dark"; NULL: any */
-} mcp_icon;
-
 typedef struct mcp_tool {
     size_t size;
     const char *name;        /* letters, digits, _ - and ., at most 128 */
