@@ -193,7 +193,7 @@ on_progress(void *user, struct mcpi_call *handle, const struct mcpi_progress *p)
     CHECK(call->done == 0 && !call->freed);
 }
 
-static const struct mcpi_call_ops call_ops = {on_done, on_progress};
+static const struct mcpi_call_ops call_ops = {.done = on_done, .progress = on_progress};
 
 /* ---- the invariant --------------------------------------------------------- */
 

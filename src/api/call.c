@@ -159,7 +159,8 @@ core_progress(void *user, struct mcpi_call *core, const struct mcpi_progress *p)
 }
 
 static const struct mcpi_call_ops quiet_ops = {.done = core_done};
-static const struct mcpi_call_ops progress_ops = {core_done, core_progress};
+static const struct mcpi_call_ops progress_ops = {.done = core_done,
+                                                  .progress = core_progress};
 
 /* ---- the lane ------------------------------------------------------------ */
 

@@ -41,7 +41,7 @@ struct link {
     char *path; /* of a listening socket, or NULL */
     struct mcpi_stream *stream;
     struct mcpi_local *local;
-    struct mcpi_listener *listener;
+    struct mcpi_unix_listener *listener;
 };
 
 /* ---- ending ------------------------------------------------------------- */
@@ -98,7 +98,7 @@ on_local_closed(void *user, struct mcpi_local *local)
 static void
 listener_close(struct link *link)
 {
-    mcpi_listener_free(link->listener, link->path);
+    mcpi_unix_listener_free(link->listener, link->path);
     mcpi_list_remove(&link->node);
     link_free(link);
 }
@@ -218,13 +218,13 @@ on_accepted(void *user, int take_fd)
 static int
 listener_open(struct link *link)
 {
-    const struct mcpi_listener_options opt = {.loop = link->server->inside,
+    const struct mcpi_unix_listener_options opt = {.loop = link->server->inside,
                                               .log = link->server->log,
                                               .accepted = on_accepted,
                                               .user = link};
     int r;
 
-    r = mcpi_listener_new(&opt, link->in, &link->listener, NULL);
+    r = mcpi_unix_listener_new(&opt, link->in, &link->listener, NULL);
     if (r < 0)
         return r;
     link->in = link->out = -1;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "core/peer.h"
 #include "core/versions.h"
+#include "wire/severity.h"
 
 #define REQUESTED_MAX 64 /* bytes echoed of a version that is none of ours */
 
@@ -52,6 +53,12 @@ modern_admit(struct mcpi_peer *peer, const struct mcpi_rpc *rpc,
     if (!meta->client_capabilities) {
         mcpi_refuse(why, MCPI_RPC_INVALID_PARAMS,
                     "Invalid params: _meta names no client capabilities");
+        return MCP_E_PROTO;
+    }
+    if (meta->log_level &&
+        mcpi_severity_find(meta->log_level, strlen(meta->log_level)) == 0) {
+        mcpi_refuse(why, MCPI_RPC_INVALID_PARAMS,
+                    "Invalid params: _meta names a log level that is none");
         return MCP_E_PROTO;
     }
     into->dialect = &mcpi_dialect_modern;

@@ -25,6 +25,10 @@ enum {
     DEFAULT_QUEUED_BYTES = 1024 * 1024,
     DEFAULT_HELD_BYTES = 256 * 1024 * 1024,
     DEFAULT_MESSAGE_BYTES = 64 * 1024 * 1024,
+    /* A host opens one for each server; over HTTP each is a connection that stays. */
+    DEFAULT_LISTENERS = 1024,
+    /* Far above what anybody watches one by one; a list says more for less. */
+    DEFAULT_SUBSCRIBED = 1024,
     DEFAULT_DEPTH = 128
 };
 
@@ -50,6 +54,8 @@ engine_defaults(struct mcpi_engine *e)
     default_size(&e->limits.queued_bytes, DEFAULT_QUEUED_BYTES);
     default_size(&e->limits.held_bytes, DEFAULT_HELD_BYTES);
     default_size(&e->limits.message_bytes, DEFAULT_MESSAGE_BYTES);
+    default_size(&e->limits.listeners, DEFAULT_LISTENERS);
+    default_size(&e->limits.subscribed, DEFAULT_SUBSCRIBED);
     default_size(&e->limits.depth, DEFAULT_DEPTH);
     default_time(&e->times.request, DEFAULT_REQUEST_US);
     default_time(&e->times.ceiling, DEFAULT_CEILING_US);
@@ -113,6 +119,12 @@ engine_introduce(struct mcpi_engine *e, const struct mcpi_identity *id)
     if (r == 0)
         r = copy_object(e, id->capabilities ? id->capabilities : "{}",
                         &e->capabilities);
+    if (r == 0)
+        e->capabilities_room = strlen(e->capabilities);
+    if (r == 0)
+        r = copy_object(
+            e, id->legacy_capabilities ? id->legacy_capabilities : e->capabilities,
+            &e->legacy_capabilities);
     if (r == 0 && id->instructions)
         r = copy_string(e, id->instructions, &e->instructions);
     return r;
@@ -123,6 +135,7 @@ engine_destroy(struct mcpi_engine *e)
 {
     mcp_text_free(e->info, e->mem);
     mcp_text_free(e->capabilities, e->mem);
+    mcp_text_free(e->legacy_capabilities, e->mem);
     mcpi_free(e->mem, e->instructions);
     mcpi_buf_done(&e->scratch);
     mcpi_free(e->mem, e);
@@ -151,6 +164,7 @@ mcpi_engine_new(const struct mcpi_engine_options *opt, struct mcpi_engine **ret)
     e->times = opt->times;
     memcpy(e->seed, opt->seed, sizeof(e->seed));
     mcpi_list_init(&e->peers);
+    mcpi_list_init(&e->listeners);
     engine_defaults(e);
     mcpi_buf_init(&e->scratch, mem, e->limits.message_bytes);
     r = engine_introduce(e, &opt->identity);
@@ -170,6 +184,24 @@ mcpi_engine_free(struct mcpi_engine *e)
     if (!mcpi_list_empty(&e->peers) || e->counts.exchanges || e->counts.held)
         return MCP_E_STATE;
     engine_destroy(e);
+    return 0;
+}
+
+int
+mcpi_engine_set_capabilities(struct mcpi_engine *e, const char *text)
+{
+    size_t len = strlen(text);
+    char *longer;
+
+    if (len > e->capabilities_room) {
+        longer = mcpi_alloc(e->mem, len + 1);
+        if (!longer)
+            return MCP_E_NOMEM;
+        mcp_text_free(e->capabilities, e->mem);
+        e->capabilities = longer;
+        e->capabilities_room = len;
+    }
+    memcpy(e->capabilities, text, len + 1);
     return 0;
 }
 

@@ -77,7 +77,12 @@ struct mcpi_limits {
      * past it requests are refused. Past it by answers alone, the link closes (C7). */
     size_t held_bytes;
     size_t message_bytes; /* longest message we send or read: 64 MiB */
-    size_t depth;         /* deepest message we read: 128 */
+    /* Open subscriptions/listen streams of the whole engine (H20): 1024. */
+    size_t listeners;
+    /* Resources that one listen stream or one legacy session may name: 1024. Also the
+     * bound of what may be due to a slow reader (H19). */
+    size_t subscribed;
+    size_t depth; /* deepest message we read: 128 */
 };
 
 /* Microseconds; zero means the default, MCPI_NEVER none. */
@@ -95,9 +100,10 @@ struct mcpi_times {
 
 /* Who we are. JSON texts, copied. */
 struct mcpi_identity {
-    const char *info;         /* an Implementation object */
-    const char *capabilities; /* NULL: {} */
-    const char *instructions; /* plain text, or NULL; server only */
+    const char *info;                /* an Implementation object */
+    const char *capabilities;        /* NULL: {} */
+    const char *legacy_capabilities; /* client: for initialize; NULL: the same */
+    const char *instructions;        /* plain text, or NULL; server only */
 };
 
 /* Every message as it is issued, whole and without a newline. */
@@ -135,7 +141,9 @@ struct mcpi_engine {
     const mcp_allocator *mem;
     enum mcpi_role role;
     enum mcpi_era era;
-    char *info, *capabilities, *instructions; /* JSON texts; instructions may be NULL */
+    /* JSON texts; instructions may be NULL */
+    char *info, *capabilities, *legacy_capabilities, *instructions;
+    size_t capabilities_room; /* for as long as they ever were */
     struct mcpi_timers *timers;
     const struct mcpi_router *router;
     void *router_user;
@@ -147,6 +155,8 @@ struct mcpi_engine {
     unsigned char seed[MCPI_SEED_SIZE];
     struct mcpi_list peers;
     struct mcpi_counts counts;
+    struct mcpi_list listeners; /* core/subscribe.c */
+    size_t listener_count;
     struct mcpi_buf scratch; /* for text that is copied at once */
     int64_t now;
 };
@@ -156,6 +166,10 @@ int mcpi_engine_new(const struct mcpi_engine_options *opt, struct mcpi_engine **
 /* All its peers must be freed and all its exchanges settled: a handler that still runs
  * holds its engine. MCP_E_STATE if not, and nothing is freed. */
 int mcpi_engine_free(struct mcpi_engine *engine);
+
+/* Say other capabilities from now on: text of a JSON object, on one line, copied.
+ * MCP_E_NOMEM, and they are as before; not if they were ever as long. */
+int mcpi_engine_set_capabilities(struct mcpi_engine *engine, const char *text);
 
 /* The time, from a door: never goes back. */
 void mcpi_engine_at(struct mcpi_engine *engine, int64_t now);

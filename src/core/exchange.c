@@ -10,14 +10,16 @@
  */
 #include "core/exchange.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "core/leg.h"
+#include "core/call.h"
 #include "core/note.h"
 #include "core/peer.h"
+#include "core/versions.h"
 #include "core/welcome.h"
 
 static struct mcpi_exchange *
@@ -50,6 +52,12 @@ mcpi_exchange_ref(struct mcpi_exchange *x)
 {
     x->refs++;
     return x;
+}
+
+static bool
+exchange_is_local(const struct mcpi_exchange *x)
+{
+    return x->on_local_end != NULL;
 }
 
 static void
@@ -183,15 +191,15 @@ exchange_say(struct mcpi_exchange *x, struct mcpi_result *last)
         mcpi_exchange_unref(x); /* the peer is gone: nobody to tell (F35) */
 }
 
+/* It has no wire: whoever asked is told. A limit of ours is an answer too. */
 static void
-exchange_say_error(struct mcpi_exchange *x, int code, const char *message)
+exchange_tell(struct mcpi_exchange *x, struct mcpi_result *last)
 {
-    struct mcpi_result last;
+    bool heard = x->ending == MCPI_ANSWERED || x->ending == MCPI_LIMITED;
 
-    mcpi_result_init(&last, x->engine);
-    mcpi_result_error(&last, code, "%s", message);
-    exchange_say(x, &last);
-    mcpi_result_done(&last);
+    x->on_local_end(x->local_user, x, heard ? last : NULL);
+    if (last)
+        mcpi_result_done(last);
 }
 
 /* ---- ended, settled -------------------------------------------------------- */
@@ -201,13 +209,18 @@ exchange_say_error(struct mcpi_exchange *x, int code, const char *message)
 static void
 exchange_release_wire(struct mcpi_exchange *x)
 {
+    struct mcpi_result last;
+
     if (x->released)
         return;
     x->released = true;
-    if (!x->peer || !x->outlet->peer)
+    if (exchange_is_local(x) || !x->peer || !x->outlet->peer)
         return;
-    if (x->ending == MCPI_CANCELED && (x->peer->traits & MCPI_LAST_WORD))
-        exchange_say_error(x, MCPI_RPC_REQUEST_CANCELED, "Request cancelled");
+    if (x->ending == MCPI_CANCELED && (x->peer->traits & MCPI_LAST_WORD)) {
+        mcpi_result_init(&last, x->engine);
+        mcpi_result_error(&last, MCPI_RPC_REQUEST_CANCELED, "Request cancelled");
+        exchange_say(x, &last);
+    }
     if (x->own_outlet && x->peer->ops->settle)
         x->peer->ops->settle(x->outlet);
 }
@@ -228,7 +241,7 @@ exchange_settle(struct mcpi_exchange *x)
 static void
 exchange_leave_table(struct mcpi_exchange *x)
 {
-    mcpi_map_remove(&x->peer->in_flight, &x->by_id); /* not there: private ids */
+    mcpi_map_remove(&x->peer->in_flight, &x->by_id); /* not there: private, or none */
     mcpi_list_remove(&x->in_peer);
     mcpi_list_append(&x->peer->ended, &x->in_peer);
     x->engine->counts.exchanges--;
@@ -239,11 +252,13 @@ exchange_leave_table(struct mcpi_exchange *x)
 static void
 exchange_end_nested(struct mcpi_exchange *x)
 {
+    const char *reason = "the request it belongs to has ended";
     struct mcpi_list *node;
 
     while ((node = mcpi_list_first(&x->nested)) != NULL)
         mcpi_leg_end(MCPI_CONTAINER(node, struct mcpi_leg, in_parent), MCP_E_CANCELED,
-                     NULL, "the request it belongs to has ended");
+                     NULL, reason);
+    mcpi_call_end_nested(x, reason);
 }
 
 /* The handler still runs: tell it, and see how long it takes. */
@@ -275,12 +290,14 @@ mcpi_exchange_end(struct mcpi_exchange *x, enum mcpi_ending how,
     exchange_end_nested(x);
     if (how == MCPI_CANCELED || how == MCPI_DROPPED)
         mcpi_note_withdraw_all(x);
-    if (last)
+    if (last && !exchange_is_local(x))
         exchange_say(x, last);
     x->busy = false;
     if (x->running)
         exchange_hold(x);
     exchange_settle(x);
+    if (exchange_is_local(x))
+        exchange_tell(x, last);
     if (x->peer)
         mcpi_peer_exchange_ended(x->peer);
     mcpi_exchange_unref(x);
@@ -295,12 +312,14 @@ exchange_is_held(const struct mcpi_exchange *x)
 }
 
 static void
-exchange_unhold(struct mcpi_exchange *x)
+exchange_end_run(struct mcpi_exchange *x)
 {
-    x->engine->counts.held--;
+    if (exchange_is_held(x))
+        x->engine->counts.held--;
     if (x->deaf)
         x->engine->counts.deaf--;
     x->deaf = false;
+    x->running = false;
 }
 
 void
@@ -309,9 +328,7 @@ mcpi_exchange_finish(struct mcpi_exchange *x, struct mcpi_result *result, int64_
     char shown[MCPI_ID_SHOWN];
 
     mcpi_engine_at(x->engine, now);
-    if (exchange_is_held(x))
-        exchange_unhold(x);
-    x->running = false;
+    exchange_end_run(x);
     if (x->ending == MCPI_OPEN && x->served->answered)
         x->served->answered(x, result->code);
     if (!mcpi_exchange_end(x, MCPI_ANSWERED, result, NULL)) {
@@ -322,6 +339,30 @@ mcpi_exchange_finish(struct mcpi_exchange *x, struct mcpi_result *result, int64_
         mcpi_result_done(result);
         exchange_settle(x);
     }
+}
+
+void
+mcpi_exchange_rest(struct mcpi_exchange *x, int64_t now)
+{
+    assert(x->running);
+    mcpi_engine_at(x->engine, now);
+    exchange_end_run(x);
+    if (x->ending == MCPI_OPEN)
+        mcpi_timer_disarm(x->engine->timers, &x->timer);
+    exchange_settle(x);
+}
+
+bool
+mcpi_exchange_resume(struct mcpi_exchange *x, int64_t now)
+{
+    assert(!x->running);
+    mcpi_engine_at(x->engine, now);
+    if (x->ending != MCPI_OPEN)
+        return false;
+    x->running = true;
+    mcpi_exchange_limit(x, x->run_us);
+    x->served->begin(x);
+    return true;
 }
 
 void
@@ -362,10 +403,9 @@ exchange_expired(struct mcpi_timer *timer, int64_t now)
 /* ---- the beginning --------------------------------------------------------- */
 
 static struct mcpi_exchange *
-exchange_new(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
-             const struct mcpi_rpc *rpc)
+exchange_new(struct mcpi_peer *peer, struct mcpi_outlet *outlet,
+             const struct mcpi_rpc *rpc, const struct mcpi_caller *caller)
 {
-    struct mcpi_outlet *outlet = arrival->outlet ? arrival->outlet : peer->outlet;
     struct mcpi_exchange *x;
 
     x = mcpi_alloc_zero_first(peer->engine->mem, sizeof(*x),
@@ -379,12 +419,16 @@ exchange_new(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
     x->peer = peer;
     x->outlet = mcpi_outlet_ref(outlet);
     x->own_outlet = outlet != peer->outlet;
-    x->doc = arrival->take_doc;
+    x->doc = rpc->doc;
+    x->hello = mcp_doc_ref(peer->hello);
     x->rpc = *rpc;
+    x->caller = *caller;
     x->key = mcpi_id_fold(rpc->id);
+    x->request_bytes = mcpi_doc_bytes(rpc->doc);
     x->progress = -INFINITY;
     mcpi_list_init(&x->in_peer);
     mcpi_list_init(&x->nested);
+    mcpi_list_init(&x->calls);
     mcpi_list_init(&x->notes);
     mcpi_timer_init(&x->timer, exchange_expired);
     mcpi_out_init(&x->answer, &answer_ops);
@@ -396,25 +440,25 @@ exchange_enter(struct mcpi_exchange *x)
 {
     struct mcpi_peer *peer = x->peer;
 
-    if (!(peer->traits & MCPI_PRIVATE_IDS))
+    if (!(peer->traits & MCPI_PRIVATE_IDS) && !exchange_is_local(x))
         mcpi_map_add(&peer->in_flight, &x->by_id,
                      mcpi_id_hash(&peer->in_flight, &x->key));
     if (x->own_outlet)
         x->outlet->exchange = x;
     mcpi_list_append(&peer->open, &x->in_peer);
     peer->exchange_count++;
-    x->request_bytes = mcpi_doc_bytes(x->doc);
     peer->request_bytes += x->request_bytes;
     x->engine->counts.exchanges++;
     mcpi_exchange_limit(x, x->engine->times.run);
 }
 
+/* The library's own methods are for the wire: a question has no session to greet. */
 static int
 exchange_route(struct mcpi_exchange *x, struct mcpi_refusal *why)
 {
     const struct mcpi_router *router = x->engine->router;
 
-    if (mcpi_welcome_route(x)) {
+    if (!exchange_is_local(x) && mcpi_welcome_route(x)) {
         if (router->observe)
             router->observe(x->engine->router_user, x);
         return 0;
@@ -435,31 +479,76 @@ exchange_refuse(struct mcpi_exchange *x, const struct mcpi_refusal *why)
     mcpi_result_done(&last);
 }
 
-int
-mcpi_exchange_open(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
-                   const struct mcpi_rpc *rpc, const struct mcpi_caller *caller)
+static void
+exchange_begin(struct mcpi_exchange *x)
 {
     struct mcpi_refusal why;
-    struct mcpi_exchange *x;
 
-    x = exchange_new(peer, arrival, rpc);
-    if (!x)
-        return MCP_E_NOMEM;
-    x->caller = *caller;
-    x->hello = mcp_doc_ref(peer->hello);
-    exchange_enter(x);
-    mcpi_exchange_ref(x);
     why.code = 0;
     if (exchange_route(x, &why) < 0 || !x->served) {
         if (why.code == 0)
             mcpi_refuse(&why, MCPI_RPC_METHOD_NOT_FOUND, "Method not found: %.*s",
-                        (int)rpc->method_len, rpc->method_name);
+                        (int)x->rpc.method_len, x->rpc.method_name);
         exchange_refuse(x, &why);
     } else if (x->ending == MCPI_OPEN) { /* a router may have closed the peer */
         x->running = true;
         x->served->begin(x);
     }
+}
+
+int
+mcpi_exchange_open(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
+                   const struct mcpi_rpc *rpc, const struct mcpi_caller *caller)
+{
+    struct mcpi_outlet *outlet = arrival->outlet ? arrival->outlet : peer->outlet;
+    struct mcpi_exchange *x;
+
+    x = exchange_new(peer, outlet, rpc, caller);
+    if (!x)
+        return MCP_E_NOMEM;
+    exchange_enter(x);
+    mcpi_exchange_ref(x);
+    exchange_begin(x);
     mcpi_exchange_unref(x);
+    return 0;
+}
+
+int
+mcpi_exchange_open_local(struct mcpi_peer *peer, const struct mcpi_question *question,
+                         mcpi_local_fn *fn, void *user, struct mcpi_exchange **ret_x)
+{
+    const struct mcpi_caller caller = {
+        .dialect = peer->dialect ? peer->dialect : &mcpi_dialect_legacy,
+        .version = peer->version ? peer->version : MCPI_VERSION_LEGACY,
+        .info = peer->info,
+        .capabilities = peer->capabilities};
+    size_t len = strlen(question->method);
+    const struct mcpi_rpc rpc = {.kind = MCPI_RPC_REQUEST,
+                                 .doc = question->doc,
+                                 .method = mcpi_method_find(question->method, len),
+                                 .method_name = question->method,
+                                 .method_len = len,
+                                 .params = question->params};
+    struct mcpi_refusal why;
+    struct mcpi_exchange *x;
+    int r;
+
+    if (!mcpi_peer_can_send(peer))
+        return MCP_E_CLOSED;
+    x = exchange_new(peer, peer->outlet, &rpc, &caller);
+    if (!x)
+        return MCP_E_NOMEM;
+    (void)mcp_doc_ref(question->doc);
+    x->request_bytes = question->bytes;
+    x->on_local_end = fn;
+    x->local_user = user;
+    r = mcpi_peer_check_room(peer, &why);
+    exchange_enter(x);
+    *ret_x = mcpi_exchange_ref(x);
+    if (r < 0)
+        exchange_refuse(x, &why);
+    else
+        exchange_begin(x);
     return 0;
 }
 
@@ -501,7 +590,7 @@ mcpi_exchange_notify(struct mcpi_exchange *x, const char *method, const char *pa
 
     mcpi_engine_at(x->engine, now);
     r = exchange_may_speak(x);
-    if (r < 0)
+    if (r < 0 || exchange_is_local(x))
         return r;
     return mcpi_note_push(x->outlet, x, method, params, params_len);
 }

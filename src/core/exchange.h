@@ -46,7 +46,24 @@ struct mcpi_served_ops {
     /* It is about to be answered by its finish: with a result (0) or an error. May be
      * NULL. */
     void (*answered)(struct mcpi_exchange *x, int code);
+    /* Our own stop is about to end it (F29): make last what it is to be answered with,
+     * and push what must precede that. NULL: it is answered with an error. */
+    void (*closing)(struct mcpi_exchange *x, struct mcpi_result *last);
 };
+
+/* A request without a wire: a question that came inside of an answer, served like any
+ * other. */
+struct mcpi_question {
+    mcp_doc *doc;           /* params is in it; a reference is taken */
+    const char *method;     /* terminated; in doc, or constant */
+    const mcp_json *params; /* an object, or NULL */
+    size_t bytes;           /* of doc, its share: counts towards the limit */
+};
+
+/* How a local exchange ended: with this answer, which is borrowed; NULL: without one,
+ * because it was canceled or its peer is gone. Once. */
+typedef void mcpi_local_fn(void *user, struct mcpi_exchange *x,
+                           const struct mcpi_result *answer);
 
 struct mcpi_exchange {
     /* What its end touches stands together: with many in flight it is cold by then. */
@@ -70,8 +87,11 @@ struct mcpi_exchange {
     struct mcpi_timer timer; /* open: run limit. ended and running: deafness */
     int64_t run_us;          /* that limit */
     struct mcpi_list nested; /* legs asked on behalf of this request */
+    struct mcpi_list calls;  /* likewise, calls that are between two legs */
     struct mcpi_list notes;  /* progress and logs that wait in the outlet */
     struct mcpi_out answer;
+    mcpi_local_fn *on_local_end; /* local: who is told, instead of a wire; else NULL */
+    void *local_user;
     struct mcpi_rpc rpc; /* borrowed from doc */
     struct mcpi_caller caller;
     struct mcpi_id key;                 /* rpc.id folded */
@@ -82,7 +102,7 @@ struct mcpi_exchange {
 };
 
 /* A request has arrived and was admitted: enter it, route it, begin it (F1). Takes
- * the document. MCP_E_NOMEM: nothing happened. */
+ * rpc->doc. MCP_E_NOMEM: nothing happened. */
 int mcpi_exchange_open(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
                        const struct mcpi_rpc *rpc, const struct mcpi_caller *caller);
 
@@ -103,7 +123,7 @@ bool mcpi_exchange_end(struct mcpi_exchange *x, enum mcpi_ending how,
 
 /* The run is over, with this answer. If the exchange has ended meanwhile the answer
  * is dropped, and a failure in it is logged all the same (F8). Frees the content of
- * result. Once for each begin. */
+ * result. Once for each begin, or while it rests. */
 void mcpi_exchange_finish(struct mcpi_exchange *x, struct mcpi_result *result,
                           int64_t now);
 
@@ -118,6 +138,28 @@ int mcpi_exchange_progress(struct mcpi_exchange *x, double progress, double tota
  * Same statuses. */
 int mcpi_exchange_notify(struct mcpi_exchange *x, const char *method,
                          const char *params, size_t params_len, int64_t now);
+
+/* The run is over and the request is not: its handler waits for what the peer was
+ * asked. The exchange stays open without a run, and the clock of its limit stands
+ * still. If it ends meanwhile it settles at once (L10): what was asked on its behalf
+ * ends with it, before its last word, and nobody else is told. So whoever will resume
+ * or finish it keeps a reference. If it has ended already, this only ends the run. */
+void mcpi_exchange_rest(struct mcpi_exchange *x, int64_t now);
+
+/* Begin the next run of one that rests: served->begin is called, and the limit counts
+ * anew. False: it has ended meanwhile, and nothing is begun. */
+bool mcpi_exchange_resume(struct mcpi_exchange *x, int64_t now);
+
+/* Open a local exchange on behalf of a peer's answer: routed, begun, canceled and
+ * counted like one from the wire, but found by no id, and what its handler says on the
+ * way (progress, notifications) goes nowhere. Its handler sees the peer as who asks, in
+ * the peer's dialect. *ret_x is the caller's reference, set before anything is begun:
+ * fn may run before this returns. A router that refuses, or a limit of what is in
+ * flight, gives an error as the answer. MCP_E_NOMEM, MCP_E_CLOSED: nothing happened and
+ * fn will not run. */
+int mcpi_exchange_open_local(struct mcpi_peer *peer,
+                             const struct mcpi_question *question, mcpi_local_fn *fn,
+                             void *user, struct mcpi_exchange **ret_x);
 
 struct mcpi_exchange *mcpi_exchange_ref(struct mcpi_exchange *x);
 void mcpi_exchange_unref(struct mcpi_exchange *x);

@@ -81,7 +81,9 @@ leg_of_request(const struct mcpi_out *out)
 static void
 leg_write_params(const struct mcpi_leg *leg, struct mcpi_buf *into)
 {
-    struct mcpi_stamp stamp = {.members = leg->meta, .members_len = leg->meta_len};
+    struct mcpi_stamp stamp = {.log_level = leg->log_level,
+                               .members = leg->meta,
+                               .members_len = leg->meta_len};
     const char *members;
     size_t len, mark, start;
 
@@ -289,6 +291,13 @@ leg_arm(struct mcpi_leg *leg)
 }
 
 void
+mcpi_leg_wait_for_ever(struct mcpi_leg *leg)
+{
+    leg->timeout_us = MCPI_NEVER;
+    mcpi_timer_disarm(leg->engine->timers, &leg->idle);
+}
+
+void
 mcpi_leg_progress(struct mcpi_leg *leg, const struct mcpi_progress *progress)
 {
     if (leg->reset_on_progress)
@@ -394,6 +403,7 @@ leg_set_up(struct mcpi_leg *leg, struct mcpi_peer *peer,
     leg->reset_on_progress = opt->reset_on_progress;
     leg->want_progress = opt->want_progress;
     leg->detach = opt->detach;
+    leg->log_level = opt->log_level;
 }
 
 /* The owner of a leg that is being opened: its start will tell. */

@@ -22,7 +22,7 @@ struct mcpi_progress {
     const char *message;
 };
 
-/* Whoever sent it: a call, or negotiation. */
+/* Whoever sent it: a call, a subscription, or negotiation. */
 struct mcpi_leg_owner {
     /* It ended: 0 with a result, MCP_E_PEER with an error, MCP_E_PROTO with an
      * answer that is none, each in answer, which is borrowed for the call; or
@@ -40,6 +40,7 @@ struct mcpi_leg_options {
     const char
         *meta; /* text of a JSON object of the caller's own; copied. NULL: none */
     size_t meta_len;
+    const char *log_level;    /* asked for in the modern era: a constant; NULL: none */
     const char *resume_token; /* copied; NULL: none */
     int64_t timeout_us;       /* from now; MCPI_NEVER: none */
     bool reset_on_progress;
@@ -72,6 +73,7 @@ struct mcpi_leg {
     struct mcpi_id id; /* verbatim; text is in this block */
     const char *method, *params, *meta, *resume_token; /* in this block */
     size_t method_len, params_len, meta_len;
+    const char *log_level;                       /* a constant, or NULL */
     void (*on_signaled)(void *user, int status); /* once, when the frame has ended */
     void *signaled_user;
     int signaled; /* how the frame ended, if there was one */
@@ -96,6 +98,9 @@ struct mcpi_leg *mcpi_leg_find(const struct mcpi_peer *peer, const struct mcpi_i
 /* Also those still waiting: for our own use. */
 struct mcpi_leg *mcpi_leg_find_any(const struct mcpi_peer *peer,
                                    const struct mcpi_id *id);
+
+/* Stop its clock: from now on only the peer or we end it (H2). */
+void mcpi_leg_wait_for_ever(struct mcpi_leg *leg);
 
 /* Progress came for it. */
 void mcpi_leg_progress(struct mcpi_leg *leg, const struct mcpi_progress *progress);

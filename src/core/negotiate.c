@@ -7,7 +7,7 @@
 #include "core/note.h"
 #include "core/versions.h"
 
-static int negotiate_legacy(struct mcpi_peer *peer);
+static int negotiate_legacy(struct mcpi_peer *peer, const char *version);
 
 static void
 negotiate_tell(struct mcpi_peer *peer, int status, const struct mcpi_rpc *reply)
@@ -100,8 +100,10 @@ is_modern_error(const struct mcpi_rpc *error)
            error->error_code == MCPI_RPC_UNSUPPORTED_VERSION;
 }
 
+/* version: the legacy one to ask for. */
 static void
-negotiate_fall_back(struct mcpi_peer *peer, int status, const struct mcpi_rpc *reply)
+negotiate_fall_back(struct mcpi_peer *peer, const char *version, int status,
+                    const struct mcpi_rpc *reply)
 {
     int r;
 
@@ -109,12 +111,12 @@ negotiate_fall_back(struct mcpi_peer *peer, int status, const struct mcpi_rpc *r
         negotiate_fail(peer, status, reply);
         return;
     }
-    r = negotiate_legacy(peer);
+    r = negotiate_legacy(peer, version);
     if (r < 0 && peer->state == MCPI_PEER_NEGOTIATING)
         negotiate_fail(peer, r, NULL);
 }
 
-/* The server has listed what it speaks. */
+/* The server has listed what it speaks: the newest of ours in it, of the newer era. */
 static void
 negotiate_from_list(struct mcpi_peer *peer, const mcp_json *supported,
                     const struct mcpi_rpc *reply)
@@ -125,8 +127,9 @@ negotiate_from_list(struct mcpi_peer *peer, const mcp_json *supported,
         negotiate_agree(peer, &mcpi_dialect_modern, version, reply);
         return;
     }
-    if (mcpi_version_choose(supported, false))
-        negotiate_fall_back(peer, MCP_E_PROTO, reply);
+    version = mcpi_version_choose(supported, false);
+    if (version)
+        negotiate_fall_back(peer, version, MCP_E_PROTO, reply);
     else
         negotiate_fail(peer, MCP_E_PROTO, reply);
 }
@@ -157,9 +160,9 @@ discover_ended(void *user, struct mcpi_leg *leg, int status,
     } else if (status == MCP_E_PEER && is_modern_error(answer)) {
         negotiate_agree(peer, &mcpi_dialect_modern, peer->version, answer);
     } else if (status == MCP_E_PEER || status == MCP_E_PROTO) {
-        negotiate_fall_back(peer, status, answer);
+        negotiate_fall_back(peer, MCPI_VERSION_LEGACY, status, answer);
     } else if (status == MCP_E_TIMEOUT && !peer->ops->hangup) {
-        negotiate_fall_back(peer, status, NULL);
+        negotiate_fall_back(peer, MCPI_VERSION_LEGACY, status, NULL);
     } else {
         negotiate_fail(peer, status, NULL);
     }
@@ -213,7 +216,7 @@ initialize_ended(void *user, struct mcpi_leg *leg, int status,
 static const struct mcpi_leg_owner initialize_owner = {.ended = initialize_ended};
 
 static int
-negotiate_legacy(struct mcpi_peer *peer)
+negotiate_legacy(struct mcpi_peer *peer, const char *version)
 {
     struct mcpi_engine *e = peer->engine;
     /* Never minted, so in hardly anybody's way; not all old servers take texts. */
@@ -227,9 +230,10 @@ negotiate_legacy(struct mcpi_peer *peer)
     };
 
     mcpi_buf_clear(&e->scratch);
-    MCPI_BUF_LITERAL(&e->scratch, "{\"protocolVersion\":\"" MCPI_VERSION_LEGACY
-                                  "\",\"capabilities\":");
-    mcpi_buf_text(&e->scratch, e->capabilities);
+    MCPI_BUF_LITERAL(&e->scratch, "{\"protocolVersion\":\"");
+    mcpi_buf_text(&e->scratch, version);
+    MCPI_BUF_LITERAL(&e->scratch, "\",\"capabilities\":");
+    mcpi_buf_text(&e->scratch, e->legacy_capabilities);
     MCPI_BUF_LITERAL(&e->scratch, ",\"clientInfo\":");
     mcpi_buf_text(&e->scratch, e->info);
     mcpi_buf_char(&e->scratch, '}');
@@ -254,8 +258,9 @@ mcpi_peer_connect(struct mcpi_peer *peer, int64_t now)
         return 0;
     }
     mcpi_peer_become(peer, MCPI_PEER_NEGOTIATING);
-    r = negotiate_allows(peer, MCPI_ERA_MODERN) ? negotiate_modern(peer)
-                                                : negotiate_legacy(peer);
+    r = negotiate_allows(peer, MCPI_ERA_MODERN)
+            ? negotiate_modern(peer)
+            : negotiate_legacy(peer, MCPI_VERSION_LEGACY);
     if (r < 0 && peer->state == MCPI_PEER_NEGOTIATING)
         mcpi_peer_become(peer, MCPI_PEER_FRESH);
     return r;

@@ -74,6 +74,11 @@ static const struct mcpi_out_ops exchange_note_ops = {.kind = MCPI_OUT_NOTE,
                                                       .droppable = true,
                                                       .take = note_take,
                                                       .done = note_done};
+static const struct mcpi_out_ops progress_ops = {.kind = MCPI_OUT_NOTE,
+                                                 .answers = true,
+                                                 .droppable = true,
+                                                 .take = note_take,
+                                                 .done = note_done};
 static const struct mcpi_out_ops frame_ops = {
     .kind = MCPI_OUT_NOTE, .take = note_take, .done = note_done};
 static const struct mcpi_out_ops greeting_ops = {
@@ -103,7 +108,8 @@ note_new(const struct mcpi_engine *e, const struct mcpi_out_ops *ops)
     return note;
 }
 
-/* Queue what stands in the scratch buffer. */
+/* Queue what stands in the scratch buffer. Of an exchange's notes, progress is kept in
+ * front, so that the newest report is found at once. */
 static int
 push_scratch(struct mcpi_outlet *outlet, struct mcpi_exchange *about,
              const struct mcpi_out_ops *ops)
@@ -113,7 +119,9 @@ push_scratch(struct mcpi_outlet *outlet, struct mcpi_exchange *about,
     if (!note)
         return outlet->engine->scratch.status < 0 ? outlet->engine->scratch.status
                                                   : MCP_E_NOMEM;
-    if (about)
+    if (about && ops == &progress_ops)
+        mcpi_list_prepend(&about->notes, &note->in_exchange);
+    else if (about)
         mcpi_list_append(&about->notes, &note->in_exchange);
     if (ops == &refusal_ops && outlet->peer) {
         note->charged = outlet->peer;
@@ -163,19 +171,31 @@ mcpi_note_push_frame(struct mcpi_outlet *outlet, const char *params, size_t para
     return push_scratch(outlet, NULL, &frame_ops);
 }
 
+/* Progress stands in front of the exchange's notes, the newest first; all else is behind
+ * it. NULL: there is none. */
+static struct note *
+note_newest_progress(const struct mcpi_exchange *x)
+{
+    struct mcpi_list *node = mcpi_list_first(&x->notes);
+    struct note *note = node ? MCPI_CONTAINER(node, struct note, in_exchange) : NULL;
+
+    return note && note->out.ops == &progress_ops ? note : NULL;
+}
+
 /* Who does not read gets the newest report, in the place of those before it. One that
- * is half written stays. */
+ * is half written stays, and so does all that is no report: nothing replaces it. */
 static void
-note_make_room(struct mcpi_exchange *x, size_t len)
+note_make_room(const struct mcpi_exchange *x, size_t len)
 {
     const struct mcpi_outlet *outlet = x->outlet;
     size_t room = outlet->engine->limits.queued_bytes;
     size_t need = sizeof(struct note) + len;
+    struct note *note = note_newest_progress(x);
 
-    while (outlet->weight + need > room && !mcpi_list_empty(&x->notes) &&
-           mcpi_out_withdraw(
-               &MCPI_CONTAINER(x->notes.prev, struct note, in_exchange)->out))
+    while (outlet->weight + need > room && note && mcpi_out_withdraw(&note->out)) {
         outlet->engine->counts.dropped++;
+        note = note_newest_progress(x);
+    }
 }
 
 int
@@ -203,7 +223,7 @@ mcpi_note_push_progress(struct mcpi_exchange *x, const struct mcpi_progress *p)
     if (r < 0)
         return r;
     note_make_room(x, buf->len);
-    return push_scratch(x->outlet, x, &exchange_note_ops);
+    return push_scratch(x->outlet, x, &progress_ops);
 }
 
 void

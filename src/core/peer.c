@@ -10,10 +10,11 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/call.h"
 #include "core/exchange.h"
-#include "core/leg.h"
 #include "core/negotiate.h"
 #include "core/note.h"
+#include "core/subscribe.h"
 
 static const char *const state_names[] = {"FRESH",    "NEGOTIATING", "READY",
                                           "DRAINING", "CLOSING",     "CLOSED"};
@@ -66,6 +67,7 @@ peer_end_legs(struct mcpi_peer *peer, const char *reason)
     while ((node = mcpi_map_any(&peer->pending)) != NULL)
         mcpi_leg_end(MCPI_CONTAINER(node, struct mcpi_leg, by_id), MCP_E_CLOSED, NULL,
                      reason);
+    mcpi_call_close_all(peer, reason);
 }
 
 static struct mcpi_exchange *
@@ -85,7 +87,31 @@ peer_drop_exchanges(struct mcpi_peer *peer, const char *reason)
         mcpi_exchange_end(x, MCPI_DROPPED, NULL, reason);
 }
 
-/* Our own stop: the peer still waits, so each gets an answer (F29). */
+/* It lasts until one side ends it, and says itself what its end is. */
+static bool
+exchange_is_lasting(const struct mcpi_exchange *x)
+{
+    return x->running && x->served->closing;
+}
+
+/* The peer has ended all that lasts by closing its side: that is not worth a drain. */
+static void
+peer_drop_lasting(struct mcpi_peer *peer)
+{
+    struct mcpi_list *node = peer->open.next;
+    struct mcpi_exchange *x;
+
+    while (node != &peer->open) {
+        x = MCPI_CONTAINER(node, struct mcpi_exchange, in_peer);
+        node = node->next;
+        if (!exchange_is_lasting(x))
+            continue;
+        mcpi_exchange_end(x, MCPI_DROPPED, NULL, "connection lost");
+        node = peer->open.next; /* who was told may have ended others */
+    }
+}
+
+/* Our own stop: the peer still waits, so each gets an answer (F29, H17). */
 static void
 peer_answer_exchanges(struct mcpi_peer *peer)
 {
@@ -93,10 +119,16 @@ peer_answer_exchanges(struct mcpi_peer *peer)
     struct mcpi_result last;
 
     while ((x = peer_first_open(peer)) != NULL) {
+        mcpi_exchange_ref(x);
         mcpi_result_init(&last, peer->engine);
-        mcpi_result_error(&last, x->caller.dialect->closed_code, "Connection closed");
+        if (exchange_is_lasting(x))
+            x->served->closing(x, &last);
+        else
+            mcpi_result_error(&last, x->caller.dialect->closed_code,
+                              "Connection closed");
         mcpi_exchange_end(x, MCPI_CLOSED, &last, "connection closed");
         mcpi_result_done(&last);
+        mcpi_exchange_unref(x);
     }
 }
 
@@ -170,6 +202,7 @@ mcpi_peer_input_ended(struct mcpi_peer *peer, int64_t now)
     mcpi_peer_become(peer, MCPI_PEER_DRAINING);
     peer_end_legs(peer, NULL); /* no answer can come any more */
     mcpi_negotiate_abort(peer, MCP_E_CLOSED);
+    peer_drop_lasting(peer);
     if (e->times.drain < 0)
         peer_drop_exchanges(peer, "connection lost");
     if (peer->state != MCPI_PEER_DRAINING)
@@ -205,6 +238,24 @@ mcpi_peer_charge(struct mcpi_peer *peer, size_t bytes)
     if (peer->answer_bytes > peer->engine->limits.held_bytes)
         mcpi_peer_fail(peer, MCP_E_LIMIT, "the peer does not read its answers");
     peer->answer_bytes += bytes;
+}
+
+int
+mcpi_peer_check_room(const struct mcpi_peer *peer, struct mcpi_refusal *why)
+{
+    const struct mcpi_limits *limits = &peer->engine->limits;
+
+    if (peer->request_bytes + peer->answer_bytes > limits->held_bytes) {
+        mcpi_refuse(why, MCPI_RPC_INTERNAL_ERROR,
+                    "Too much in flight; the limit is %zu bytes", limits->held_bytes);
+        return MCP_E_LIMIT;
+    }
+    if (peer->exchange_count >= limits->in_flight) {
+        mcpi_refuse(why, MCPI_RPC_INTERNAL_ERROR,
+                    "Too many requests in flight; the limit is %zu", limits->in_flight);
+        return MCP_E_LIMIT;
+    }
+    return 0;
 }
 
 static void
@@ -250,8 +301,10 @@ mcpi_peer_new(struct mcpi_engine *e, const struct mcpi_link_ops *ops, unsigned t
     }
     mcpi_map_init(&peer->pending, e->mem, e->seed);
     mcpi_map_init(&peer->in_flight, e->mem, e->seed);
+    mcpi_map_init(&peer->subscribed, e->mem, e->seed);
     mcpi_list_init(&peer->open);
     mcpi_list_init(&peer->ended);
+    mcpi_list_init(&peer->waiting);
     mcpi_ring_init(&peer->buried);
     mcpi_timer_init(&peer->timer, peer_expired);
     mcpi_list_append(&e->peers, &peer->in_engine);
@@ -286,6 +339,8 @@ mcpi_peer_free(struct mcpi_peer *peer)
     e->counts.peers--;
     mcpi_map_done(&peer->pending);
     mcpi_map_done(&peer->in_flight);
+    mcpi_peer_unsubscribe_all(peer);
+    mcpi_map_done(&peer->subscribed);
     mcpi_outlet_unref(peer->outlet);
     mcp_doc_free(peer->hello);
     mcpi_free(e->mem, peer);

@@ -36,6 +36,7 @@ struct mcpi_peer {
     struct mcpi_list outlets;  /* those that are alive, its own among them */
     struct mcpi_list open;     /* exchanges */
     struct mcpi_list ended;    /* exchanges that somebody still holds */
+    struct mcpi_list waiting;  /* calls between two legs; core/call.c */
     size_t exchange_count;     /* open, or with a run alive */
     size_t request_bytes;      /* of requests that are not freed */
     size_t answer_bytes;       /* of answers that wait, refusals among them */
@@ -51,10 +52,11 @@ struct mcpi_peer {
     const char *version;
     mcp_doc *hello; /* keeps info and capabilities */
     const mcp_json *info, *capabilities;
-    bool initialized;      /* server: a legacy client has introduced itself */
-    bool agreed;           /* other messages than negotiation may pass */
-    bool negotiated;       /* client: the router has heard how it went */
-    const char *log_level; /* legacy: set for the session; constant */
+    bool initialized;           /* server: a legacy client has introduced itself */
+    bool agreed;                /* other messages than negotiation may pass */
+    bool negotiated;            /* client: the router has heard how it went */
+    const char *log_level;      /* legacy: set for the session; constant */
+    struct mcpi_map subscribed; /* legacy: resources; core/subscribe.c */
 };
 
 /* What a peer can make us say again and again is a warning once, and then a remark. */
@@ -93,6 +95,10 @@ void mcpi_peer_close(struct mcpi_peer *peer, int64_t now);
 /* An answer of that size waits now. A peer that does not read its answers must not fill
  * memory with them. What is charged is taken off when it is freed. */
 void mcpi_peer_charge(struct mcpi_peer *peer, size_t bytes);
+
+/* May one more request of this peer's be served? MCP_E_LIMIT with why: it has too much
+ * in flight. */
+int mcpi_peer_check_room(const struct mcpi_peer *peer, struct mcpi_refusal *why);
 
 /* An exchange ended: a draining peer may be done. */
 void mcpi_peer_exchange_ended(struct mcpi_peer *peer);

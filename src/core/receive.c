@@ -12,6 +12,7 @@
 #include "core/leg.h"
 #include "core/note.h"
 #include "core/peer.h"
+#include "core/subscription.h"
 
 struct receipt {
     struct mcpi_peer *peer;
@@ -74,18 +75,8 @@ receive_admit(const struct receipt *in, struct mcpi_caller *caller,
                     "Invalid request: its id is in flight");
         return MCP_E_ID_IN_USE;
     }
-    if (peer->request_bytes + peer->answer_bytes > peer->engine->limits.held_bytes) {
-        mcpi_refuse(why, MCPI_RPC_INTERNAL_ERROR,
-                    "Too much in flight; the limit is %zu bytes",
-                    peer->engine->limits.held_bytes);
+    if (mcpi_peer_check_room(peer, why) < 0)
         return MCP_E_LIMIT;
-    }
-    if (peer->exchange_count >= peer->engine->limits.in_flight) {
-        mcpi_refuse(why, MCPI_RPC_INTERNAL_ERROR,
-                    "Too many requests in flight; the limit is %zu",
-                    peer->engine->limits.in_flight);
-        return MCP_E_LIMIT;
-    }
     return receive_dialect(peer, &in->rpc, &meta)
         ->admit(peer, &in->rpc, &meta, caller, why);
 }
@@ -181,13 +172,26 @@ receive_answer(const struct receipt *in)
 
 /* ---- notifications --------------------------------------------------------- */
 
-/* A frame for a request of ours is for the other direction: it ends none (J3, J4). */
+/* A request of ours that a notification names: on the stream of one, no other (I10). */
+static struct mcpi_leg *
+receive_named_leg(const struct receipt *in, const struct mcpi_id *id)
+{
+    struct mcpi_leg *leg = mcpi_leg_find(in->peer, id);
+
+    return in->arrival->leg && in->arrival->leg != leg ? NULL : leg;
+}
+
+/* A frame for a request of ours is for the other direction: it ends none (J3, J4), but
+ * for a subscription, which a server takes back that way (H9). */
 static void
 receive_foreign_cancel(const struct receipt *in, const struct mcpi_id *id)
 {
     struct mcpi_peer *peer = in->peer;
+    struct mcpi_leg *leg = receive_named_leg(in, id);
     char shown[MCPI_ID_SHOWN];
 
+    if (leg && mcpi_subscription_revoked(leg))
+        return;
     if (mcpi_leg_find(peer, id))
         MCPI_WARN_ONCE(peer, MCPI_WARN_DIRECTION,
                        "the peer cancels request %s, which is ours: ignored",
@@ -232,15 +236,41 @@ receive_progress(const struct receipt *in)
     struct mcpi_progress p;
     struct mcpi_leg *leg;
 
-    leg = mcpi_leg_find(in->peer, &token);
-    if (!leg || !leg->want_progress || (in->arrival->leg && in->arrival->leg != leg))
-        return; /* on the stream of one request, no other one progresses (I10) */
+    leg = receive_named_leg(in, &token);
+    if (!leg || !leg->want_progress)
+        return;
     if (type != MCP_JSON_INTEGER && type != MCP_JSON_REAL)
         return;
     p.progress = mcp_json_number(value, 0);
     p.total = mcp_json_number(mcp_json_get(params, "total"), (double)NAN);
     p.message = mcp_json_string(mcp_json_get(params, "message"), NULL);
     mcpi_leg_progress(leg, &p);
+}
+
+/* True: it says that it belongs to a subscription. It reaches that one or nobody (H14).
+ * Only modern servers have such. */
+static bool
+receive_event(const struct receipt *in)
+{
+    struct mcpi_peer *peer = in->peer;
+    struct mcpi_meta meta;
+    const char *fault;
+    char shown[MCPI_ID_SHOWN];
+
+    if (peer->engine->role != MCPI_CLIENT || !peer->dialect || !peer->dialect->modern)
+        return false;
+    if (mcpi_meta_read(in->rpc.params, &meta, &fault) < 0) {
+        MCPI_LOG(&peer->engine->log, MCP_LOG_DEBUG, "notification dropped: %s", fault);
+        return true;
+    }
+    if (meta.subscription_id.kind == MCPI_ID_NONE)
+        return false;
+    if (!receive_named_leg(in, &meta.subscription_id) ||
+        !mcpi_subscription_receive(peer, &meta.subscription_id, &in->rpc))
+        MCPI_LOG(&peer->engine->log, MCP_LOG_DEBUG,
+                 "notification of unknown subscription %s dropped",
+                 mcpi_id_show(&meta.subscription_id, shown));
+    return true;
 }
 
 static void
@@ -255,6 +285,8 @@ receive_note(const struct receipt *in)
         about = receive_cancel(in);
     else if (in->rpc.method == MCPI_METHOD_NOTE_PROGRESS)
         receive_progress(in);
+    else if (receive_event(in))
+        return;
     if (e->router->notified)
         e->router->notified(e->router_user, in->peer, &in->rpc, about);
     if (about)

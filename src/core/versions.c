@@ -17,6 +17,12 @@ versions_of(bool modern, size_t *ret_count)
     return modern ? modern_versions : legacy_versions;
 }
 
+bool
+mcpi_version_is_before(const char *version, const char *other)
+{
+    return strcmp(version, other) < 0;
+}
+
 const char *
 mcpi_version_find(const char *text, bool modern)
 {

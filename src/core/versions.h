@@ -9,6 +9,13 @@
 #define MCPI_VERSION_MODERN "2026-07-28"
 #define MCPI_VERSION_LEGACY "2025-11-25" /* the newest that begins with a handshake */
 
+/* With which some came that an older peer does not know. */
+#define MCPI_VERSION_AUDIO "2025-03-26" /* audio content */
+#define MCPI_VERSION_LINKS "2025-06-18" /* links to resources */
+
+/* Is it older? Both are versions we speak: dates, which sort as text. */
+bool mcpi_version_is_before(const char *version, const char *other);
+
 /* Our own constant for a version text, or NULL if we do not speak it in that era. */
 const char *mcpi_version_find(const char *text, bool modern);
 

@@ -265,9 +265,9 @@ mcpi_unix_connect(const char *path, int64_t within_us, int *ret_fd, mcp_error *e
 
 /* ---- the listener ---------------------------------------------------------- */
 
-struct mcpi_listener {
+struct mcpi_unix_listener {
     const mcp_allocator *mem;
-    struct mcpi_listener_options opt;
+    struct mcpi_unix_listener_options opt;
     int fd;
     uv_poll_t poll;
     struct mcpi_timer retry; /* armed: for want of descriptors nobody is let in */
@@ -281,7 +281,7 @@ struct mcpi_listener {
 static void on_poll(uv_poll_t *poll, int status, int events);
 
 static void
-listener_watch(struct mcpi_listener *l)
+listener_watch(struct mcpi_unix_listener *l)
 {
     (void)uv_poll_start(&l->poll, UV_READABLE, on_poll); /* fails on bad arguments */
 }
@@ -290,12 +290,12 @@ static void
 on_retry(struct mcpi_timer *timer, int64_t now)
 {
     (void)now;
-    listener_watch(MCPI_CONTAINER(timer, struct mcpi_listener, retry));
+    listener_watch(MCPI_CONTAINER(timer, struct mcpi_unix_listener, retry));
 }
 
 /* Clients wait in the queue meanwhile, none is turned away. */
 static void
-listener_pause(struct mcpi_listener *l, int number)
+listener_pause(struct mcpi_unix_listener *l, int number)
 {
     int64_t now = mcpi_loop_now(l->opt.loop);
 
@@ -311,7 +311,7 @@ listener_pause(struct mcpi_listener *l, int number)
 
 /* True: one came, or went before it was let in; there may be more. */
 static bool
-listener_accept(struct mcpi_listener *l)
+listener_accept(struct mcpi_unix_listener *l)
 {
     int fd = mcpi_descriptor_above_stdio(
         accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
@@ -332,7 +332,7 @@ listener_accept(struct mcpi_listener *l)
 static void
 on_poll(uv_poll_t *poll, int status, int events)
 {
-    struct mcpi_listener *l = poll->data;
+    struct mcpi_unix_listener *l = poll->data;
 
     (void)events;
     if (status < 0) {
@@ -356,7 +356,7 @@ mcpi_unix_listens(int fd)
 
 /* The file a socket was bound to, if it is still there. */
 static void
-listener_know_file(struct mcpi_listener *l)
+listener_know_file(struct mcpi_unix_listener *l)
 {
     struct sockaddr_un un = {0};
     socklen_t len = sizeof(un) - 1; /* a path may fill it, with no zero at its end */
@@ -372,11 +372,11 @@ listener_know_file(struct mcpi_listener *l)
 }
 
 int
-mcpi_listener_new(const struct mcpi_listener_options *opt, int take_fd,
-                  struct mcpi_listener **ret_listener, mcp_error *err)
+mcpi_unix_listener_new(const struct mcpi_unix_listener_options *opt, int take_fd,
+                  struct mcpi_unix_listener **ret_listener, mcp_error *err)
 {
     const mcp_allocator *mem = mcpi_loop_mem(opt->loop);
-    struct mcpi_listener *l;
+    struct mcpi_unix_listener *l;
     int r;
 
     if (!mcpi_unix_listens(take_fd))
@@ -407,13 +407,13 @@ mcpi_listener_new(const struct mcpi_listener_options *opt, int take_fd,
 static void
 on_handle_closed(uv_handle_t *handle)
 {
-    struct mcpi_listener *l = handle->data;
+    struct mcpi_unix_listener *l = handle->data;
 
     mcpi_free(l->mem, l);
 }
 
 void
-mcpi_listener_free(struct mcpi_listener *listener, const char *unlink_path)
+mcpi_unix_listener_free(struct mcpi_unix_listener *listener, const char *unlink_path)
 {
     struct stat st;
 

@@ -7,9 +7,9 @@
 
 #include "run/loop.h"
 
-struct mcpi_listener;
+struct mcpi_unix_listener;
 
-struct mcpi_listener_options {
+struct mcpi_unix_listener_options {
     struct mcpi_loop *loop;
     struct mcpi_log log;
     /* A client came: take_fd is nonblocking, close-on-exec, and yours. On the loop. */
@@ -33,11 +33,11 @@ bool mcpi_unix_listens(int fd);
 /* Listen on a descriptor, of ours or handed in by socket activation. For want of
  * descriptors (EMFILE) it neither spins nor stops: it waits and tries again. Takes the
  * descriptor on success; MCP_E_INVAL if it is no listening stream socket. [loop] */
-int mcpi_listener_new(const struct mcpi_listener_options *opt, int take_fd,
-                      struct mcpi_listener **ret_listener, mcp_error *err);
+int mcpi_unix_listener_new(const struct mcpi_unix_listener_options *opt, int take_fd,
+                      struct mcpi_unix_listener **ret_listener, mcp_error *err);
 
 /* No more clients. unlink_path: the socket file, removed if it is still ours; or NULL.
  * [loop] NULL ok */
-void mcpi_listener_free(struct mcpi_listener *listener, const char *unlink_path);
+void mcpi_unix_listener_free(struct mcpi_unix_listener *listener, const char *unlink_path);
 
 #endif

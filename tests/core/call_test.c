@@ -463,7 +463,8 @@ cancel_in_progress(void *user, struct mcpi_call *call, const struct mcpi_progres
         r->cancels[1] = mcpi_call_cancel(call, NULL, r->f->w.now);
 }
 
-static const struct mcpi_call_ops reentrant_ops = {cancel_in_done, cancel_in_progress};
+static const struct mcpi_call_ops reentrant_ops = {.done = cancel_in_done,
+                                                   .progress = cancel_in_progress};
 
 static void
 B33_cancel_from_its_own_callbacks_is_one_signal(void **state)

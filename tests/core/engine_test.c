@@ -223,7 +223,39 @@ error_forgets_what_was_said_before(void **state)
     world_close(&w);
 }
 
+static void
+set_in(struct test_mem *mem, void *user)
+{
+    struct mcpi_timers timers;
+    struct mcpi_engine_options opt = {.role = MCPI_SERVER, .router = &router};
+    struct mcpi_engine *e;
+    int r;
+
+    (void)user;
+    mcpi_timers_init(&timers);
+    opt.mem = &mem->allocator;
+    opt.timers = &timers;
+    opt.identity = (struct mcpi_identity){.info = INFO, .capabilities = "{\"a\":{}}"};
+    if (mcpi_engine_new(&opt, &e) < 0)
+        return;
+    assert_int_equal(mcpi_engine_set_capabilities(e, "{}"), 0);
+    assert_string_equal(e->capabilities, "{}");
+    assert_int_equal(mcpi_engine_set_capabilities(e, "{\"b\":{}}"), 0); /* as before */
+    r = mcpi_engine_set_capabilities(e, "{\"longer\":{}}");
+    assert_int_equal(r, atomic_load(&mem->failed) ? MCP_E_NOMEM : 0);
+    assert_string_equal(e->capabilities, r < 0 ? "{\"b\":{}}" : "{\"longer\":{}}");
+    assert_int_equal(mcpi_engine_free(e), 0);
+}
+
+static void
+capabilities_change_without_memory_if_they_were_as_long(void **state)
+{
+    (void)state;
+    assert_true(test_each_allocation_fails(set_in, NULL) > 3);
+}
+
 TEST_MAIN(TEST(identity_must_be_made_of_objects), TEST(identity_is_kept_as_one_line),
+          TEST(capabilities_change_without_memory_if_they_were_as_long),
           TEST(every_allocation_of_a_new_engine_may_fail), TEST(zero_means_the_default),
           TEST(I9_time_never_goes_back), TEST(engine_with_a_peer_is_not_freed),
           TEST(F5_engine_with_a_running_handler_is_not_freed),

@@ -212,7 +212,7 @@ look_at_token(void *user, struct mcpi_call *call, int status,
 static void
 F22_who_waits_for_the_peer_finds_the_flag_set_when_woken(void **state)
 {
-    static const struct mcpi_call_ops ops = {look_at_token, NULL};
+    static const struct mcpi_call_ops ops = {.done = look_at_token};
     struct world w;
     struct outcome out;
     struct handler h;

@@ -207,6 +207,83 @@ probe_is_understood_as_the_stdio_page_says(void **state)
     }
 }
 
+/* Whichever way the server lists what it speaks. */
+static const char *const old_lists[] = {
+    UNSUPPORTED(",\"data\":{\"supported\":[\"2024-11-05\",\"2025-06-18\"]}"),
+    RESULT(PROBE_ID, "{\"supportedVersions\":[\"2024-11-05\",\"2025-06-18\"]}"),
+};
+
+static void
+downgrade_asks_for_the_newest_version_in_the_list(void **state)
+{
+    struct world w;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        start_alone(&w, MCPI_ERA_BOTH);
+        client_hears(&w, old_lists[i]);
+        assert_non_null(strstr(world_sent(&w, CLIENT, 1), "\"initialize\""));
+        assert_non_null(
+            strstr(world_sent(&w, CLIENT, 1), "\"protocolVersion\":\"2025-06-18\""));
+        client_hears(&w,
+                     RESULT("0", HELLO("\"2024-11-05\""))); /* another one of ours */
+        assert_int_equal(w.ready_status, 0);
+        assert_string_equal(w.peer[CLIENT]->version, "2024-11-05");
+        assert_false(w.peer[CLIENT]->dialect->modern);
+        world_close(&w);
+    }
+}
+
+static void
+downgrade_to_a_version_that_we_do_not_speak_fails(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start_alone(&w, MCPI_ERA_BOTH);
+    client_hears(&w, old_lists[0]);
+    client_hears(&w, RESULT("0", HELLO("\"2023-01-01\"")));
+    assert_int_equal(w.ready_status, MCP_E_PROTO);
+    assert_int_equal(w.closed[CLIENT], 1);
+    world_close(&w);
+}
+
+static void
+refusal_with_a_modern_version_of_ours_is_agreed_on_without_another_question(
+    void **state)
+{
+    struct outcome out;
+    struct world w;
+
+    (void)state;
+    start_alone(&w, MCPI_ERA_BOTH);
+    client_hears(&w, UNSUPPORTED(",\"data\":{\"supported\":[\"2025-11-25\","
+                                 "\"2026-07-28\"]}"));
+    assert_int_equal(w.ready_status, 0);
+    assert_string_equal(w.peer[CLIENT]->version, "2026-07-28");
+    world_plain_call(&w, &out);
+    client_runs(&w);
+    assert_non_null(
+        strstr(world_sent(&w, CLIENT, 1), "protocolVersion\":\"2026-07-28\""));
+    outcome_done(&out);
+    world_close(&w);
+}
+
+static void
+modern_client_is_not_downgraded(void **state)
+{
+    struct world w;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        start_alone(&w, MCPI_ERA_MODERN);
+        client_hears(&w, old_lists[i]);
+        assert_int_equal(w.ready_status, MCP_E_PROTO);
+        assert_int_equal(w.sent_count[CLIENT], 1);
+        world_close(&w);
+    }
+}
+
 static void
 modern_client_never_falls_back(void **state)
 {
@@ -666,6 +743,10 @@ static enum mcpi_era both = MCPI_ERA_BOTH, legacy = MCPI_ERA_LEGACY;
 static const struct test_case cases[] = {
     TEST(A9_probe_is_stamped_and_has_an_id_of_our_own),
     TEST(probe_is_understood_as_the_stdio_page_says),
+    TEST(downgrade_asks_for_the_newest_version_in_the_list),
+    TEST(downgrade_to_a_version_that_we_do_not_speak_fails),
+    TEST(refusal_with_a_modern_version_of_ours_is_agreed_on_without_another_question),
+    TEST(modern_client_is_not_downgraded),
     TEST(modern_client_never_falls_back),
     TEST(B17_silent_probe_leads_to_initialize_after_ten_seconds_and_no_frame),
     TEST(initialized_follows_the_answer_and_precedes_what_waited),

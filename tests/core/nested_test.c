@@ -365,6 +365,205 @@ server_may_ask_on_behalf_of_nobody_after_the_handshake(void **state)
     world_close(&w);
 }
 
+/* ---- a handler that rests while it asks ------------------------------------ */
+
+/* Its run is over; begun again when the answer is there. */
+struct resting {
+    struct asking a;
+    int begun;
+};
+
+static void
+resting_begin(struct mcpi_exchange *x)
+{
+    struct resting *r = x->served_user;
+
+    r->begun++;
+}
+
+static const struct mcpi_served_ops resting_ops = {.begin = resting_begin};
+
+static void
+start_resting(struct resting *r)
+{
+    struct mcpi_exchange *x;
+
+    memset(r, 0, sizeof(*r));
+    start_asking(&r->a, NULL);
+    x = world_job(&r->a.w, SERVER)->x;
+    mcpi_exchange_serve(x, &resting_ops, r);
+    mcpi_exchange_rest(x, r->a.w.now);
+}
+
+static void
+stop_resting(struct resting *r)
+{
+    world_job(&r->a.w, SERVER)->finished = true;
+    stop_asking(&r->a);
+}
+
+static void
+handler_that_rests_is_begun_again_and_answers(void **state)
+{
+    struct resting r;
+    struct mcpi_exchange *x;
+
+    (void)state;
+    start_resting(&r);
+    x = world_job(&r.a.w, SERVER)->x;
+    assert_int_equal(x->ending, MCPI_OPEN);
+    assert_int_equal(r.a.w.engine[SERVER]->counts.exchanges, 1);
+    assert_int_equal(r.a.w.engine[SERVER]->counts.held, 0);
+    job_finish(&r.a.w, world_job(&r.a.w, CLIENT), "{\"roots\":[]}");
+    world_run(&r.a.w);
+    assert_int_equal(r.a.asked.status, 0);
+    assert_true(mcpi_exchange_resume(x, r.a.w.now));
+    assert_int_equal(r.begun, 1);
+    job_finish(&r.a.w, world_job(&r.a.w, SERVER), "{\"content\":[]}");
+    world_run(&r.a.w);
+    assert_int_equal(r.a.call.status, 0);
+    assert_false(mcpi_exchange_resume(x, r.a.w.now));
+    world_assert_quiet(&r.a.w);
+    stop_resting(&r);
+}
+
+static void
+L10_cancel_of_a_request_that_rests_cancels_what_it_asked_and_settles(void **state)
+{
+    struct resting r;
+    struct mcpi_exchange *x;
+
+    (void)state;
+    start_resting(&r);
+    x = world_job(&r.a.w, SERVER)->x;
+    assert_int_equal(mcpi_call_cancel(r.a.call.call, NULL, r.a.w.now), 0);
+    world_run(&r.a.w);
+    assert_int_equal(r.a.asked.done, 1);
+    assert_int_equal(r.a.asked.status, MCP_E_CANCELED);
+    assert_int_equal(world_job(&r.a.w, CLIENT)->told, 1);
+    assert_true(x->settled);
+    assert_int_equal(r.a.w.engine[SERVER]->counts.held, 0);
+    assert_int_equal(r.a.w.sent_count[SERVER], 1); /* the frame of what it asked */
+    assert_int_equal(world_count_sent(&r.a.w, SERVER, "notifications/cancelled"), 1);
+    assert_false(mcpi_exchange_resume(x, r.a.w.now));
+    assert_int_equal(r.begun, 0);
+    job_finish(&r.a.w, world_job(&r.a.w, CLIENT), "{}");
+    world_assert_quiet(&r.a.w);
+    stop_resting(&r);
+}
+
+static void
+L10_J6_nested_frame_comes_before_the_last_word_of_who_rests(void **state)
+{
+    struct resting r;
+
+    (void)state;
+    start_resting(&r);
+    /* As on a link where only a response ends the wire object. */
+    r.a.w.peer[SERVER]->traits |= MCPI_LAST_WORD;
+    assert_int_equal(mcpi_call_cancel(r.a.call.call, NULL, r.a.w.now), 0);
+    world_run(&r.a.w);
+    assert_int_equal(r.a.w.sent_count[SERVER], 2);
+    assert_non_null(strstr(world_sent(&r.a.w, SERVER, 0), "notifications/cancelled"));
+    assert_non_null(strstr(world_sent(&r.a.w, SERVER, 1), "-32800"));
+    stop_resting(&r);
+}
+
+static void
+L10_answer_and_cancel_race_for_who_rests(void **state)
+{
+    struct resting r;
+    struct mcpi_exchange *x;
+
+    (void)state;
+    for (int cancel_first = 0; cancel_first < 2; cancel_first++) {
+        start_resting(&r);
+        x = world_job(&r.a.w, SERVER)->x;
+        if (cancel_first) {
+            assert_int_equal(mcpi_call_cancel(r.a.call.call, NULL, r.a.w.now), 0);
+            world_run(&r.a.w);
+        }
+        job_finish(&r.a.w, world_job(&r.a.w, CLIENT), "{\"roots\":[]}");
+        world_run(&r.a.w);
+        assert_int_equal(r.a.asked.status, cancel_first ? MCP_E_CANCELED : 0);
+        assert_int_equal(mcpi_exchange_resume(x, r.a.w.now), !cancel_first);
+        assert_int_equal(r.begun, !cancel_first);
+        if (!cancel_first) { /* it runs, so it is held and told */
+            assert_int_equal(mcpi_call_cancel(r.a.call.call, NULL, r.a.w.now), 0);
+            world_run(&r.a.w);
+            assert_int_equal(r.a.w.engine[SERVER]->counts.held, 1);
+            mcpi_exchange_rest(x, r.a.w.now); /* too late: just the end of the run */
+        }
+        assert_true(x->settled);
+        assert_int_equal(r.a.w.engine[SERVER]->counts.held, 0);
+        stop_resting(&r);
+    }
+}
+
+static void
+L10_J8_request_that_rests_is_dropped_or_answered_as_its_peer_ends(void **state)
+{
+    struct resting r;
+
+    (void)state;
+    for (int close = 0; close < 2; close++) {
+        start_resting(&r);
+        if (close)
+            mcpi_peer_close(r.a.w.peer[SERVER], r.a.w.now);
+        else
+            world_cut(&r.a.w, CLIENT);
+        world_run(&r.a.w);
+        world_pass(&r.a.w, SECOND); /* the bound of a drain, and of a stop */
+        assert_int_equal(r.a.asked.done, 1);
+        assert_int_equal(r.a.asked.status, MCP_E_CLOSED);
+        assert_int_equal(world_job(&r.a.w, SERVER)->x->ending,
+                         close ? MCPI_CLOSED : MCPI_DROPPED);
+        assert_true(world_job(&r.a.w, SERVER)->x->settled);
+        stop_resting(&r);
+    }
+}
+
+static void
+F34_run_limit_stands_still_while_a_request_rests(void **state)
+{
+    struct resting r;
+    struct mcpi_exchange *x;
+
+    (void)state;
+    start_resting(&r);
+    x = world_job(&r.a.w, SERVER)->x;
+    assert_true(mcpi_exchange_resume(x, r.a.w.now));
+    mcpi_exchange_limit(x, 2 * SECOND); /* of each run */
+    world_pass(&r.a.w, SECOND);
+    mcpi_exchange_rest(x, r.a.w.now);
+    world_pass(&r.a.w, 30 * SECOND);
+    assert_int_equal(x->ending, MCPI_OPEN);
+    assert_true(mcpi_exchange_resume(x, r.a.w.now));
+    world_pass(&r.a.w, 2 * SECOND - 1);
+    assert_int_equal(x->ending, MCPI_OPEN);
+    world_pass(&r.a.w, 1);
+    assert_int_equal(x->ending, MCPI_LIMITED);
+    assert_int_equal(r.a.call.status, MCP_E_PEER);
+    job_finish(&r.a.w, world_job(&r.a.w, SERVER), "{}");
+    stop_resting(&r);
+}
+
+static void
+request_that_rests_may_be_answered_without_a_run(void **state)
+{
+    struct resting r;
+
+    (void)state;
+    start_resting(&r);
+    job_fail(&r.a.w, world_job(&r.a.w, SERVER), -5, "not answered");
+    world_run(&r.a.w);
+    assert_int_equal(r.a.call.status, MCP_E_PEER);
+    assert_int_equal(r.a.call.code, -5);
+    assert_int_equal(r.a.asked.status, MCP_E_CANCELED);
+    assert_int_equal(r.begun, 0);
+    stop_resting(&r);
+}
+
 TEST_MAIN(TEST(J1_server_that_cancels_its_question_tells_the_client),
           TEST(J1_server_whose_question_times_out_tells_the_client),
           TEST(J2_client_that_answers_an_abandoned_question_is_not_heard),
@@ -379,4 +578,11 @@ TEST_MAIN(TEST(J1_server_that_cancels_its_question_tells_the_client),
           TEST(J7_modern_request_on_a_legacy_pipe_cannot_ask),
           TEST(J8_handlers_that_wait_on_the_client_wake_with_closed),
           TEST(J10_cancel_picked_by_the_user_is_an_answer),
-          TEST(server_may_ask_on_behalf_of_nobody_after_the_handshake))
+          TEST(server_may_ask_on_behalf_of_nobody_after_the_handshake),
+          TEST(handler_that_rests_is_begun_again_and_answers),
+          TEST(L10_cancel_of_a_request_that_rests_cancels_what_it_asked_and_settles),
+          TEST(L10_J6_nested_frame_comes_before_the_last_word_of_who_rests),
+          TEST(L10_answer_and_cancel_race_for_who_rests),
+          TEST(L10_J8_request_that_rests_is_dropped_or_answered_as_its_peer_ends),
+          TEST(F34_run_limit_stands_still_while_a_request_rests),
+          TEST(request_that_rests_may_be_answered_without_a_run))

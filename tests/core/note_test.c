@@ -167,6 +167,72 @@ I12_of_progress_that_is_not_read_the_newest_report_survives(void **state)
     fake_close(&f);
 }
 
+/* Log messages until one is dropped; how many wait. */
+static size_t
+fill_with_logs(struct fake *f, struct mcpi_exchange *x)
+{
+    size_t kept = 0;
+
+    for (; f->engine->counts.dropped == 0; kept++)
+        assert_int_equal(mcpi_exchange_notify(x, "notifications/message",
+                                              "{\"level\":\"info\",\"data\":1}", 25,
+                                              f->w.now),
+                         0);
+    return kept - 1;
+}
+
+static size_t
+count_texts(struct fake *f, const char *part)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < f->event_count; i++)
+        n += strstr(fake_text(f, i), part) != NULL;
+    return n;
+}
+
+static void
+I12_progress_that_is_not_read_never_takes_the_place_of_a_log_message(void **state)
+{
+    struct mcpi_limits limits = {.queued_bytes = 2000};
+    struct mcpi_exchange *x;
+    struct fake f;
+    size_t logs;
+
+    (void)state;
+    x = serve_one(&f, &limits);
+    for (int i = 1001; i <= 1003; i++)
+        assert_int_equal(mcpi_exchange_progress(x, i, NAN, NULL, f.w.now), 0);
+    logs = fill_with_logs(&f, x);
+    assert_true(logs > 2);
+    for (int i = 2001; i <= 2100; i++)
+        assert_int_equal(mcpi_exchange_progress(x, i, NAN, NULL, f.w.now), 0);
+    assert_true(outlet_of(&f)->weight <= limits.queued_bytes);
+    fake_run(&f);
+    assert_int_equal(count_texts(&f, "notifications/message"), logs);
+    expect_progress(&f, 0, 1001);
+    expect_progress(&f, f.event_count - 1, 2100);
+    fake_close(&f);
+}
+
+static void
+I12_progress_finds_no_room_among_log_messages_and_is_dropped(void **state)
+{
+    struct mcpi_limits limits = {.queued_bytes = 1000};
+    struct mcpi_exchange *x;
+    struct fake f;
+    size_t logs;
+
+    (void)state;
+    x = serve_one(&f, &limits);
+    logs = fill_with_logs(&f, x);
+    assert_int_equal(mcpi_exchange_progress(x, 1, NAN, NULL, f.w.now), 0);
+    assert_int_equal(f.engine->counts.dropped, 2);
+    assert_int_equal(fake_take(&f), logs);
+    assert_int_equal(count_texts(&f, "notifications/progress"), 0);
+    fake_close(&f);
+}
+
 static void
 I14_what_an_exchange_still_has_waiting_is_taken_back(void **state)
 {
@@ -298,6 +364,8 @@ TEST_MAIN(TEST(notification_is_one_whole_message),
           TEST(progress_that_cannot_be_written_is_refused_and_not_queued),
           TEST(full_outlet_drops_notes_and_counts_them),
           TEST(I12_of_progress_that_is_not_read_the_newest_report_survives),
+          TEST(I12_progress_that_is_not_read_never_takes_the_place_of_a_log_message),
+          TEST(I12_progress_finds_no_room_among_log_messages_and_is_dropped),
           TEST(I14_what_an_exchange_still_has_waiting_is_taken_back),
           TEST(note_for_a_killed_outlet_is_swallowed),
           TEST(no_memory_for_a_note_is_told_and_leaves_nothing),

@@ -438,6 +438,119 @@ handler_may_outlive_its_peer(void **state)
     stop(&w, &out);
 }
 
+/* ---- what lasts until one side ends it ------------------------------------ */
+
+struct lasting {
+    int asked, told;
+    enum mcpi_ending how;
+    bool finish; /* by itself, when it is asked for its last word */
+};
+
+static void
+lasting_closing(struct mcpi_exchange *x, struct mcpi_result *last)
+{
+    struct lasting *l = x->served_user;
+
+    l->asked++;
+    MCPI_BUF_LITERAL(&last->body, "{\"bye\":1}");
+    if (l->finish)
+        mcpi_exchange_finish(x, last, x->engine->now);
+}
+
+static void
+lasting_ended(struct mcpi_exchange *x, enum mcpi_ending how, const char *reason)
+{
+    struct lasting *l = x->served_user;
+    struct mcpi_result nothing;
+
+    (void)reason;
+    l->told++;
+    l->how = how;
+    mcpi_result_init(&nothing, x->engine);
+    mcpi_exchange_finish(x, &nothing, x->engine->now);
+}
+
+static const struct mcpi_served_ops lasting_ops = {.ended = lasting_ended,
+                                                   .closing = lasting_closing};
+
+/* Request 1 lasts, request 2 does not. */
+static void
+start_lasting(struct world *w, struct lasting *l)
+{
+    memset(l, 0, sizeof(*l));
+    world_start(w, MCPI_ERA_MODERN);
+    world_inject(w, CLIENT, MODERN_CALL("1"));
+    world_inject(w, CLIENT, MODERN_CALL("2"));
+    world_run(w);
+    assert_int_equal(w->job_count[SERVER], 2);
+    mcpi_exchange_serve(w->jobs[SERVER][0].x, &lasting_ops, l);
+    w->jobs[SERVER][0].finished = true; /* it sees to that itself */
+    world_forget(w);
+}
+
+static void
+F29_H17_our_stop_asks_what_lasts_for_its_last_word(void **state)
+{
+    struct lasting l;
+    struct world w;
+
+    (void)state;
+    for (int finish = 0; finish < 2; finish++) {
+        start_lasting(&w, &l);
+        l.finish = finish;
+        mcpi_peer_close(w.peer[SERVER], w.now);
+        world_run(&w);
+        assert_int_equal(l.asked, 1);
+        assert_int_equal(l.told, !finish);
+        assert_int_equal(w.sent_count[SERVER], 2);
+        assert_non_null(
+            strstr(world_sent(&w, SERVER, 0), "\"id\":1,\"result\":{\"bye\""));
+        assert_non_null(strstr(world_sent(&w, SERVER, 1), "\"id\":2,\"error\""));
+        assert_int_equal(w.closed[SERVER], 1);
+        world_close(&w);
+    }
+}
+
+static void
+F28_what_lasts_is_dropped_before_the_drain(void **state)
+{
+    struct lasting l;
+    struct world w;
+
+    (void)state;
+    start_lasting(&w, &l);
+    mcpi_pair_shutdown(w.end[CLIENT], w.now);
+    world_run(&w);
+    assert_int_equal(l.asked, 0);
+    assert_int_equal(l.told, 1);
+    assert_int_equal(l.how, MCPI_DROPPED);
+    assert_int_equal(w.jobs[SERVER][1].told, 0);
+    assert_int_equal(w.closed[SERVER], 0);
+    job_finish(&w, &w.jobs[SERVER][1], "{}");
+    world_run(&w);
+    assert_int_equal(w.sent_count[SERVER], 1);
+    assert_int_equal(w.closed[SERVER], 1);
+    world_close(&w);
+}
+
+static void
+F6_what_lasts_and_is_canceled_has_no_last_word(void **state)
+{
+    struct lasting l;
+    struct world w;
+
+    (void)state;
+    start_lasting(&w, &l);
+    world_inject(&w, CLIENT, CANCEL("1"));
+    world_run(&w);
+    assert_int_equal(l.how, MCPI_CANCELED);
+    mcpi_peer_close(w.peer[SERVER], w.now);
+    world_run(&w);
+    assert_int_equal(l.asked, 0);
+    assert_int_equal(w.sent_count[SERVER], 1);
+    world_close(&w);
+}
+
 /* clang-format off */
 #define IN_BOTH_ERAS(function) \
     TEST_AS("modern." #function, function, &modern), \
@@ -461,5 +574,8 @@ TEST_MAIN(TEST(F27_loss_of_the_client_tells_every_handler_of_either_era),
           TEST(C7_peer_that_does_not_read_its_answers_is_given_up),
           TEST(closing_twice_is_closing_once),
           TEST(B22_notifications_are_dropped_quietly_once_closed),
-          TEST(handler_may_outlive_its_peer))
+          TEST(handler_may_outlive_its_peer),
+          TEST(F29_H17_our_stop_asks_what_lasts_for_its_last_word),
+          TEST(F28_what_lasts_is_dropped_before_the_drain),
+          TEST(F6_what_lasts_and_is_canceled_has_no_last_word))
 /* clang-format on */

@@ -261,7 +261,8 @@ ordered_done(void *user, struct mcpi_call *call, int status,
 static void
 I12_progress_comes_in_order_and_before_the_end(void **state)
 {
-    static const struct mcpi_call_ops ops = {ordered_done, ordered_progress};
+    static const struct mcpi_call_ops ops = {.done = ordered_done,
+                                             .progress = ordered_progress};
     struct ordered seen = {.count_at_done = -1};
     struct mcpi_call_options opt = {.method = "tools/list", .ops = &ops, .user = &seen};
     struct job *job;
@@ -325,7 +326,8 @@ bad_done(void *user, struct mcpi_call *call, int status, const struct mcpi_rpc *
 static void
 bad_start(struct world *w, struct bad *bad)
 {
-    static const struct mcpi_call_ops ops = {bad_done, bad_progress};
+    static const struct mcpi_call_ops ops = {.done = bad_done,
+                                             .progress = bad_progress};
     struct mcpi_call_options opt = {.method = "tools/list", .ops = &ops, .user = bad};
 
     bad->w = w;

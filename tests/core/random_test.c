@@ -217,7 +217,7 @@ on_progress(void *user, struct mcpi_call *call, const struct mcpi_progress *p)
         s->idle_at = mcpi_time_add(s->m->w.now, s->idle_us);
 }
 
-static const struct mcpi_call_ops call_ops = {on_done, on_progress};
+static const struct mcpi_call_ops call_ops = {.done = on_done, .progress = on_progress};
 
 /* ---- what was issued ------------------------------------------------------- */
 

@@ -394,6 +394,30 @@ F21_client_refuses_a_second_request_of_a_legacy_server_too(void **state)
     world_close(&w);
 }
 
+/* A legacy client says that it is ready after the answer; not all wait for that. */
+static void
+legacy_requests_before_initialized_are_served(void **state)
+{
+    struct world w;
+
+    (void)state;
+    assert_int_equal(world_open(&w, NULL), 0);
+    world_inject(&w, CLIENT, INITIALIZE("1", "2025-11-25"));
+    world_inject(&w, CLIENT, LEGACY_CALL("2"));
+    world_run(&w);
+    job_finish(&w, world_job(&w, SERVER), "{}");
+    world_run(&w);
+    assert_int_equal(world_count_sent(&w, SERVER, "\"id\":2,\"result\""), 1);
+    world_inject(&w, CLIENT, NOTE("notifications/initialized", "{}"));
+    world_inject(&w, CLIENT, LEGACY_CALL("3"));
+    world_run(&w);
+    assert_int_equal(w.job_count[SERVER], 2);
+    job_finish(&w, world_job(&w, SERVER), "{}");
+    world_run(&w);
+    assert_int_equal(world_count_sent(&w, SERVER, "\"id\":3,\"result\""), 1);
+    world_close(&w);
+}
+
 /* ---- answers nobody waits for -------------------------------------------- */
 
 static void
@@ -451,5 +475,6 @@ TEST_MAIN(TEST(F1_request_is_in_the_table_when_its_handler_begins),
           IN_BOTH_ERAS(F21_second_request_with_an_id_in_flight_is_refused),
           IN_BOTH_ERAS(F21_twin_of_an_id_in_flight_is_refused_under_its_own_spelling),
           TEST(F21_client_refuses_a_second_request_of_a_legacy_server_too),
+          TEST(legacy_requests_before_initialized_are_served),
           IN_BOTH_ERAS(B20_A13_answers_nobody_asked_for_are_dropped))
 /* clang-format on */

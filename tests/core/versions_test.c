@@ -113,7 +113,19 @@ versions_are_written_newest_first(void **state)
                   "\"2024-11-05\"]");
 }
 
+static void
+versions_are_in_the_order_of_their_dates(void **state)
+{
+    (void)state;
+    assert_true(mcpi_version_is_before("2024-11-05", MCPI_VERSION_AUDIO));
+    assert_false(mcpi_version_is_before("2025-03-26", MCPI_VERSION_AUDIO));
+    assert_true(mcpi_version_is_before("2025-03-26", MCPI_VERSION_LINKS));
+    assert_false(mcpi_version_is_before("2025-06-18", MCPI_VERSION_LINKS));
+    assert_false(mcpi_version_is_before(MCPI_VERSION_MODERN, MCPI_VERSION_LINKS));
+}
+
 TEST_MAIN(TEST(version_is_found_in_its_own_era_only),
+          TEST(versions_are_in_the_order_of_their_dates),
           TEST(version_found_is_our_own_constant),
           TEST(what_is_no_version_of_ours_is_not_found),
           TEST(newest_common_version_is_chosen_whatever_the_order),

@@ -251,7 +251,7 @@ struct again {
 static void again_done(void *user, struct mcpi_call *call, int status,
                        const struct mcpi_rpc *answer);
 
-static const struct mcpi_call_ops again_ops = {again_done, NULL};
+static const struct mcpi_call_ops again_ops = {.done = again_done};
 
 static int
 again_start(struct again *again)
@@ -921,7 +921,7 @@ remote_done(void *user, struct mcpi_call *call, int status,
 static void
 remote_start(struct mcpi_post *post)
 {
-    static const struct mcpi_call_ops ops = {remote_done, NULL};
+    static const struct mcpi_call_ops ops = {.done = remote_done};
     struct remote *r = (struct remote *)(void *)post;
     struct mcpi_call_options opt = {
         .method = "tools/list", .timeout_us = MCPI_NEVER, .ops = &ops, .user = r};

@@ -64,7 +64,7 @@ struct host {
     struct place place;
     int64_t now;
     struct mcpi_loop *loop;
-    struct mcpi_listener *listener;
+    struct mcpi_unix_listener *listener;
     int fds[HOST_MAX]; /* accepted */
     size_t count;
     bool free_when_accepted;
@@ -87,7 +87,7 @@ host_accepted(void *user, int take_fd)
     assert_true(h->count < HOST_MAX);
     h->fds[h->count++] = take_fd;
     if (h->free_when_accepted) {
-        mcpi_listener_free(h->listener, h->place.path);
+        mcpi_unix_listener_free(h->listener, h->place.path);
         h->listener = NULL;
     }
 }
@@ -104,7 +104,7 @@ host_log(void *user, enum mcp_log_level level, const char *line)
 static void
 host_open(struct host *h)
 {
-    struct mcpi_listener_options lo = {
+    struct mcpi_unix_listener_options lo = {
         .log = {host_log, h, MCP_LOG_DEBUG}, .accepted = host_accepted, .user = h};
 
     memset(h, 0, sizeof(*h));
@@ -114,7 +114,7 @@ host_open(struct host *h)
     mcpi_loop_set_clock(h->loop, host_clock, h);
     lo.loop = h->loop;
     assert_int_equal(
-        mcpi_listener_new(&lo, listen_at(h->place.path), &h->listener, NULL), 0);
+        mcpi_unix_listener_new(&lo, listen_at(h->place.path), &h->listener, NULL), 0);
 }
 
 static void
@@ -129,7 +129,7 @@ host_close(struct host *h)
     for (size_t i = 0; i < h->count; i++)
         if (h->fds[i] >= 0)
             close(h->fds[i]);
-    mcpi_listener_free(h->listener, h->place.path);
+    mcpi_unix_listener_free(h->listener, h->place.path);
     mcpi_loop_free(h->loop);
     place_close(&h->place);
 }
@@ -595,7 +595,7 @@ its_file_is_removed_only_if_it_is_its_own(void **state)
 
     (void)state;
     host_open(&h);
-    mcpi_listener_free(h.listener, NULL);
+    mcpi_unix_listener_free(h.listener, NULL);
     h.listener = NULL;
     assert_int_equal(lstat(h.place.path, &st), 0);
     host_close(&h);
@@ -603,13 +603,13 @@ its_file_is_removed_only_if_it_is_its_own(void **state)
     host_open(&h);
     unlink(h.place.path); /* somebody has put another one there */
     close(listen_at(h.place.path));
-    mcpi_listener_free(h.listener, h.place.path);
+    mcpi_unix_listener_free(h.listener, h.place.path);
     h.listener = NULL;
     assert_int_equal(lstat(h.place.path, &st), 0);
     host_close(&h);
 
     host_open(&h);
-    mcpi_listener_free(h.listener, h.place.path);
+    mcpi_unix_listener_free(h.listener, h.place.path);
     h.listener = NULL;
     assert_int_equal(lstat(h.place.path, &st), -1);
     host_close(&h);
@@ -618,8 +618,8 @@ its_file_is_removed_only_if_it_is_its_own(void **state)
 static void
 what_does_not_listen_is_refused_and_still_the_callers(void **state)
 {
-    struct mcpi_listener_options lo = {.accepted = host_accepted};
-    struct mcpi_listener *l;
+    struct mcpi_unix_listener_options lo = {.accepted = host_accepted};
+    struct mcpi_unix_listener *l;
     mcp_error err = {0};
     struct host h;
     int ends[2];
@@ -628,24 +628,24 @@ what_does_not_listen_is_refused_and_still_the_callers(void **state)
     host_open(&h);
     lo.loop = h.loop;
     socket_pair(ends);
-    assert_int_equal(mcpi_listener_new(&lo, ends[0], &l, &err), MCP_E_INVAL);
+    assert_int_equal(mcpi_unix_listener_new(&lo, ends[0], &l, &err), MCP_E_INVAL);
     assert_non_null(strstr(err.message, "no listening stream socket"));
     close(ends[0]);
     close(ends[1]);
     pipe_open(ends);
-    assert_int_equal(mcpi_listener_new(&lo, ends[0], &l, NULL), MCP_E_INVAL);
-    assert_int_equal(mcpi_listener_new(&lo, -1, &l, NULL), MCP_E_INVAL);
+    assert_int_equal(mcpi_unix_listener_new(&lo, ends[0], &l, NULL), MCP_E_INVAL);
+    assert_int_equal(mcpi_unix_listener_new(&lo, -1, &l, NULL), MCP_E_INVAL);
     close(ends[0]);
     close(ends[1]);
-    mcpi_listener_free(NULL, NULL);
+    mcpi_unix_listener_free(NULL, NULL);
     host_close(&h);
 }
 
 static void
 one_that_is_handed_in_is_not_inherited_and_does_not_block(void **state)
 {
-    struct mcpi_listener_options lo = {.accepted = host_accepted};
-    struct mcpi_listener *l, *twin;
+    struct mcpi_unix_listener_options lo = {.accepted = host_accepted};
+    struct mcpi_unix_listener *l, *twin;
     struct host h;
     char path[64];
     int fd;
@@ -657,11 +657,11 @@ one_that_is_handed_in_is_not_inherited_and_does_not_block(void **state)
     fd = listen_at(path);
     assert_int_equal(fcntl(fd, F_SETFD, 0), 0);
     assert_int_equal(fcntl(fd, F_SETFL, O_RDWR), 0);
-    assert_int_equal(mcpi_listener_new(&lo, fd, &l, NULL), 0);
-    assert_int_equal(mcpi_listener_new(&lo, fd, &twin, NULL), MCP_E_INVAL);
+    assert_int_equal(mcpi_unix_listener_new(&lo, fd, &l, NULL), 0);
+    assert_int_equal(mcpi_unix_listener_new(&lo, fd, &twin, NULL), MCP_E_INVAL);
     assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
     assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
-    mcpi_listener_free(l, path);
+    mcpi_unix_listener_free(l, path);
     host_close(&h);
 }
 
@@ -830,8 +830,8 @@ F33_clients_that_come_and_go_leave_nothing(void **state)
 static void
 listener_flow(struct test_mem *mem, void *user)
 {
-    struct mcpi_listener_options lo = {.accepted = host_accepted};
-    struct mcpi_listener *l = NULL;
+    struct mcpi_unix_listener_options lo = {.accepted = host_accepted};
+    struct mcpi_unix_listener *l = NULL;
     struct mcpi_loop *loop;
     mcp_error err = {0};
     const char *path = user;
@@ -841,11 +841,11 @@ listener_flow(struct test_mem *mem, void *user)
         return;
     fd = listen_at(path);
     lo.loop = loop;
-    if (mcpi_listener_new(&lo, fd, &l, &err) < 0) {
+    if (mcpi_unix_listener_new(&lo, fd, &l, &err) < 0) {
         assert_int_equal(err.status, MCP_E_NOMEM);
         close(fd);
     }
-    mcpi_listener_free(l, NULL);
+    mcpi_unix_listener_free(l, NULL);
     mcpi_loop_free(loop);
 }
 

@@ -163,7 +163,7 @@ remote_done(void *user, struct mcpi_call *call, int status,
 static void
 remote_start(struct mcpi_post *post)
 {
-    static const struct mcpi_call_ops ops = {remote_done, NULL};
+    static const struct mcpi_call_ops ops = {.done = remote_done};
     struct remote *r = (struct remote *)(void *)post;
     struct half *h = r->half;
     struct mcpi_call_options opt = {.method = r->params ? "tools/call" : "tools/list",

@@ -62,6 +62,66 @@ answer(struct script *s, const char *id, const char *members)
             id, members, members[0] ? "," : "");
 }
 
+/* ---- what was planned ---------------------------------------------------- */
+
+struct script_plan {
+    struct script_plan *next;
+    char *part, *answer;
+};
+
+void
+script_plan(struct script *s, const char *part, const char *answer)
+{
+    struct script_plan *plan = calloc(1, sizeof *plan);
+    struct script_plan **at;
+
+    plan->part = strdup(part);
+    plan->answer = answer ? strdup(answer) : NULL;
+    pthread_mutex_lock(&s->lock);
+    for (at = &s->plans; *at; at = &(*at)->next)
+        continue;
+    *at = plan;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void
+plan_free(struct script_plan *plan)
+{
+    free(plan->part);
+    free(plan->answer);
+    free(plan);
+}
+
+/* Take the first one for this line out, or NULL. */
+static struct script_plan *
+script_take_plan(struct script *s, const char *line)
+{
+    struct script_plan **at, *plan;
+
+    pthread_mutex_lock(&s->lock);
+    for (at = &s->plans; *at && !strstr(line, (*at)->part); at = &(*at)->next)
+        continue;
+    plan = *at;
+    if (plan)
+        *at = plan->next;
+    pthread_mutex_unlock(&s->lock);
+    return plan;
+}
+
+/* False: nothing was planned for it. */
+static bool
+do_plan(struct script *s, const char *line, const char *id)
+{
+    struct script_plan *plan = script_take_plan(s, line);
+
+    if (!plan)
+        return false;
+    if (plan->answer)
+        say(s, "{\"jsonrpc\":\"2.0\",\"id\":%s,%s}", id, plan->answer);
+    plan_free(plan);
+    return true;
+}
+
 /* ---- what it does -------------------------------------------------------- */
 
 static void
@@ -230,7 +290,8 @@ script_handle(struct script *s, const char *line)
     id = mcp_json_get(mcp_doc_root(doc), "id");
     if (id && mcp_json_get(mcp_doc_root(doc), "method") &&
         mcp_json_print(id, false, NULL, &text, NULL) == 0) {
-        do_request(s, mcp_doc_root(doc), text);
+        if (!do_plan(s, line, text))
+            do_request(s, mcp_doc_root(doc), text);
         mcp_text_free(text, NULL);
     }
     mcp_doc_free(doc);
@@ -349,6 +410,12 @@ script_close(struct script *s)
     for (i = 0; i < s->count; i++)
         free(s->lines[i]);
     free(s->lines);
+    while (s->plans) {
+        struct script_plan *plan = s->plans;
+
+        s->plans = plan->next;
+        plan_free(plan);
+    }
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);
 }

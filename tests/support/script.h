@@ -28,7 +28,8 @@ struct script {
     pthread_cond_t changed;
     char **lines;
     size_t count;
-    bool over; /* the other side has hung up */
+    bool over;                 /* the other side has hung up */
+    struct script_plan *plans; /* what was planned, the first one first */
 };
 
 /* era: MODERN, LEGACY; BOTH: modern, and initialize too. */
@@ -48,6 +49,11 @@ void script_leave(struct script *s);
 
 /* Answer nothing any more, not even negotiation; or again. */
 void script_ignore(struct script *s, bool deaf);
+
+/* The next request of which the line contains `part` is answered with this member,
+ * `"result":{...}` or `"error":{...}`; NULL: with nothing. Once; plans for the same part
+ * are used in their order, and come before all that it does by itself. */
+void script_plan(struct script *s, const char *part, const char *answer);
 
 /* Stop or go on reading. */
 void script_hold(struct script *s, bool stuck);

@@ -396,9 +396,9 @@ outcome_on_progress(void *user, struct mcpi_call *call, const struct mcpi_progre
     out->last.message = NULL;
 }
 
-const struct mcpi_call_ops outcome_ops = {outcome_on_done, NULL};
-const struct mcpi_call_ops outcome_progress_ops = {outcome_on_done,
-                                                   outcome_on_progress};
+const struct mcpi_call_ops outcome_ops = {.done = outcome_on_done};
+const struct mcpi_call_ops outcome_progress_ops = {.done = outcome_on_done,
+                                                   .progress = outcome_on_progress};
 
 /* Params with which a request of that method is valid in every revision that has it. */
 static const char *

@@ -1,0 +1,533 @@
+/*
+ * listener.c - a modern client listens: one subscriptions/listen request, served
+ *
+ * A listener has events, each once: those that are due, in order, and the one that is
+ * in the outlet. An event that has been taken is on the wire, so what happens from then
+ * on is a new one. When it is written the next is pushed. A graceful end pushes all
+ * that are left, so that they stand before the result; any other end takes them back.
+ * Every event has its own out, so neither end needs memory, and neither can fail (H21).
+ *
+ * A listener that cannot keep up, or cannot be told, has failed: it takes nothing more,
+ * and its owner hears of it from a timer, with nothing of ours on the stack.
+ */
+#include "core/listener.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/names.h"
+#include "core/peer.h"
+
+#define KEY_SUBSCRIPTION_ID "\"io.modelcontextprotocol/subscriptionId\""
+
+/* ---- what is told ---------------------------------------------------------- */
+
+static const struct list {
+    enum mcpi_topic topic;
+    const char *asked; /* member of the filter */
+} lists[] = {
+    {MCPI_TOPIC_TOOLS, "toolsListChanged"},
+    {MCPI_TOPIC_PROMPTS, "promptsListChanged"},
+    {MCPI_TOPIC_RESOURCES, "resourcesListChanged"},
+};
+
+enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
+
+#define ASKED_UPDATES "resourceSubscriptions"
+
+const char *
+mcpi_topic_method(enum mcpi_topic topic)
+{
+    switch (topic) {
+    case MCPI_TOPIC_TOOLS:
+        return mcpi_method_name(MCPI_METHOD_NOTE_TOOLS_CHANGED);
+    case MCPI_TOPIC_PROMPTS:
+        return mcpi_method_name(MCPI_METHOD_NOTE_PROMPTS_CHANGED);
+    case MCPI_TOPIC_RESOURCES:
+        return mcpi_method_name(MCPI_METHOD_NOTE_RESOURCES_CHANGED);
+    case MCPI_TOPIC_UPDATED:
+        break;
+    }
+    return mcpi_method_name(MCPI_METHOD_NOTE_RESOURCE_UPDATED);
+}
+
+/* Known to be UTF-8: only memory can fail, and that is the buffer's. */
+static void
+text_write(struct mcpi_buf *buf, const char *text, size_t len)
+{
+    (void)mcpi_json_write_string(buf, text, len);
+}
+
+/* ---- listeners and their events -------------------------------------------- */
+
+struct mcpi_listener {
+    struct mcpi_list in_engine; /* while it is open */
+    unsigned refs;              /* open: one; one for each event */
+    bool open, failed, pushing;
+    struct mcpi_engine *engine;
+    struct mcpi_exchange *x; /* counted: its id, its outlet, the texts of the names */
+    struct mcpi_listener_options opt;
+    unsigned topics;         /* honored */
+    struct mcpi_name *asked; /* resources it named, in order, each once */
+    size_t asked_count;
+    struct mcpi_map names;    /* the same, by URI */
+    struct mcpi_list due;     /* events that wait for their turn */
+    unsigned due_topics;      /* lists of which an event is not yet taken */
+    struct mcpi_map due_uris; /* resources likewise */
+    struct event *queued;     /* in the outlet, waiting or half written */
+    struct mcpi_timer timer;  /* it has failed: tell its owner */
+};
+
+struct event {
+    struct mcpi_out out;
+    struct mcpi_list in_due;
+    struct mcpi_name name;          /* UPDATED: in due_uris */
+    struct mcpi_listener *listener; /* counted */
+    enum mcpi_topic topic;          /* 0: the acknowledgment */
+    bool left;
+    char uri[];
+};
+
+static void
+listener_unref(struct mcpi_listener *l)
+{
+    if (--l->refs > 0)
+        return;
+    mcpi_map_done(&l->names);
+    mcpi_map_done(&l->due_uris);
+    mcpi_free(l->engine->mem, l->asked);
+    mcpi_exchange_unref(l->x);
+    mcpi_free(l->engine->mem, l);
+}
+
+/* It is taken, or will never be: what it tells of can be due again. */
+static void
+event_leave(struct event *e)
+{
+    struct mcpi_listener *l = e->listener;
+
+    if (e->left)
+        return;
+    e->left = true;
+    if (e->topic == MCPI_TOPIC_UPDATED)
+        (void)mcpi_map_remove(&l->due_uris, &e->name.node); /* it is there */
+    else
+        l->due_topics &= ~e->topic;
+}
+
+static void
+event_free(struct event *e)
+{
+    struct mcpi_listener *l = e->listener;
+
+    event_leave(e);
+    mcpi_list_remove(&e->in_due);
+    mcpi_free(l->engine->mem, e);
+    listener_unref(l);
+}
+
+/* May it be told more? */
+static bool
+listener_is_live(const struct mcpi_listener *l)
+{
+    return l->open && !l->failed && l->x->ending == MCPI_OPEN;
+}
+
+static void
+listener_fail(struct mcpi_listener *l)
+{
+    if (!listener_is_live(l))
+        return;
+    l->failed = true;
+    mcpi_timer_arm(l->engine->timers, &l->timer, l->engine->now);
+}
+
+static void
+listener_expired(struct mcpi_timer *timer, int64_t now)
+{
+    struct mcpi_listener *l = MCPI_CONTAINER(timer, struct mcpi_listener, timer);
+
+    mcpi_engine_at(l->engine, now);
+    if (l->opt.slow)
+        l->opt.slow(l->opt.user);
+}
+
+static void
+listener_write_filter(const struct mcpi_listener *l, struct mcpi_buf *into)
+{
+    const char *comma = "";
+
+    MCPI_BUF_LITERAL(into, ",\"notifications\":{");
+    for (size_t i = 0; i < LISTS; i++) {
+        if (!(l->topics & lists[i].topic))
+            continue;
+        mcpi_buf_text(into, comma);
+        text_write(into, lists[i].asked, strlen(lists[i].asked));
+        MCPI_BUF_LITERAL(into, ":true");
+        comma = ",";
+    }
+    if (l->topics & MCPI_TOPIC_UPDATED) {
+        mcpi_buf_text(into, comma);
+        MCPI_BUF_LITERAL(into, "\"" ASKED_UPDATES "\":[");
+        for (size_t i = 0; i < l->asked_count; i++) {
+            if (i > 0)
+                mcpi_buf_char(into, ',');
+            text_write(into, l->asked[i].text, l->asked[i].len);
+        }
+        mcpi_buf_char(into, ']');
+    }
+    mcpi_buf_char(into, '}');
+}
+
+static void
+listener_write_meta(const struct mcpi_listener *l, struct mcpi_buf *into)
+{
+    MCPI_BUF_LITERAL(into, "{" KEY_SUBSCRIPTION_ID ":");
+    mcpi_id_write(into, &l->x->rpc.id);
+    mcpi_buf_char(into, '}');
+}
+
+static struct event *
+event_of(struct mcpi_out *out)
+{
+    return MCPI_CONTAINER(out, struct event, out);
+}
+
+/* Nothing with that id after its end, even if its owner is late to close it (H16). */
+static bool
+event_is_moot(const struct event *e)
+{
+    enum mcpi_ending ending = e->listener->x->ending;
+
+    return ending == MCPI_CANCELED || ending == MCPI_DROPPED;
+}
+
+static int
+event_take(struct mcpi_out *out, struct mcpi_buf *into)
+{
+    struct event *e = event_of(out);
+    const char *method = e->topic ? mcpi_topic_method(e->topic)
+                                  : mcpi_method_name(MCPI_METHOD_NOTE_ACKNOWLEDGED);
+
+    event_leave(e);
+    if (event_is_moot(e))
+        return 1;
+    mcpi_rpc_write_note(into, method, strlen(method));
+    MCPI_BUF_LITERAL(into, ",\"params\":{\"_meta\":");
+    listener_write_meta(e->listener, into);
+    if (e->topic == MCPI_TOPIC_UPDATED) {
+        MCPI_BUF_LITERAL(into, ",\"uri\":");
+        text_write(into, e->uri, e->name.len);
+    } else if (!e->topic) {
+        listener_write_filter(e->listener, into);
+    }
+    MCPI_BUF_LITERAL(into, "}}");
+    return into->status;
+}
+
+/* One at a time. A link that writes from inside makes room for the next at once. */
+static void
+listener_push(struct mcpi_listener *l)
+{
+    struct mcpi_list *node;
+
+    if (l->pushing)
+        return;
+    l->pushing = true;
+    l->refs++;
+    while (listener_is_live(l) && !l->queued &&
+           (node = mcpi_list_pop(&l->due)) != NULL) {
+        l->queued = MCPI_CONTAINER(node, struct event, in_due);
+        if (!mcpi_outlet_push(l->x->outlet, &l->queued->out)) {
+            event_free(l->queued);
+            l->queued = NULL;
+            listener_fail(l); /* where it would go is gone */
+        }
+    }
+    l->pushing = false;
+    listener_unref(l);
+}
+
+static void
+event_done(struct mcpi_out *out, int status)
+{
+    struct event *e = event_of(out);
+    struct mcpi_listener *l = e->listener;
+
+    l->refs++;
+    if (l->queued == e)
+        l->queued = NULL;
+    event_free(e);
+    if (status < 0)
+        listener_fail(l);
+    else
+        listener_push(l);
+    listener_unref(l);
+}
+
+static const struct mcpi_out_ops event_ops = {
+    .kind = MCPI_OUT_NOTE, .answers = true, .take = event_take, .done = event_done};
+
+/* One more that is due. MCP_E_NOMEM. */
+static int
+event_new(struct mcpi_listener *l, enum mcpi_topic topic, const char *uri)
+{
+    size_t len = uri ? strlen(uri) : 0;
+    struct event *e;
+
+    e = mcpi_alloc_zero_first(l->engine->mem, sizeof(*e) + len + 1, sizeof(*e));
+    if (!e)
+        return MCP_E_NOMEM;
+    mcpi_out_init(&e->out, &event_ops);
+    mcpi_list_init(&e->in_due);
+    e->listener = l;
+    l->refs++;
+    e->topic = topic;
+    memcpy(e->uri, uri ? uri : "", len + 1);
+    if (topic == MCPI_TOPIC_UPDATED)
+        mcpi_names_add(&l->due_uris, &e->name, e->uri, len);
+    else
+        l->due_topics |= topic;
+    mcpi_list_append(&l->due, &e->in_due);
+    return 0;
+}
+
+static bool
+listener_wants(const struct mcpi_listener *l, const struct mcpi_event *event)
+{
+    if (!listener_is_live(l) || !(l->topics & event->topic))
+        return false;
+    if (event->topic != MCPI_TOPIC_UPDATED)
+        return !(l->due_topics & event->topic);
+    return mcpi_names_cover(&l->names, event->uri) &&
+           !mcpi_names_find(&l->due_uris, event->uri, strlen(event->uri));
+}
+
+static void
+listener_tell(struct mcpi_listener *l, const struct mcpi_event *event)
+{
+    bool full = event->topic == MCPI_TOPIC_UPDATED &&
+                l->due_uris.count >= l->engine->limits.subscribed;
+
+    if (!listener_wants(l, event))
+        return;
+    if (full || event_new(l, event->topic, event->uri) < 0)
+        listener_fail(l); /* it has missed something (H19) */
+    else
+        listener_push(l);
+}
+
+/* It may go while it is told. */
+static void
+listener_tell_all(struct mcpi_listener *l)
+{
+    struct mcpi_event event = {.topic = MCPI_TOPIC_UPDATED};
+
+    l->refs++;
+    for (size_t i = 0; i < l->asked_count; i++) {
+        event.uri = l->asked[i].text;
+        listener_tell(l, &event);
+    }
+    listener_unref(l);
+}
+
+/* Who is told may go while another is: each stands in one of two lists. */
+void
+mcpi_listeners_tell(struct mcpi_engine *engine, const struct mcpi_event *event)
+{
+    bool all = event->topic == MCPI_TOPIC_UPDATED && !event->uri;
+    struct mcpi_list untold, *node;
+    struct mcpi_listener *l;
+
+    mcpi_list_init(&untold);
+    while ((node = mcpi_list_pop(&engine->listeners)) != NULL)
+        mcpi_list_append(&untold, node);
+    while ((node = mcpi_list_pop(&untold)) != NULL) {
+        mcpi_list_append(&engine->listeners, node);
+        l = MCPI_CONTAINER(node, struct mcpi_listener, in_engine);
+        if (all)
+            listener_tell_all(l);
+        else
+            listener_tell(l, event);
+    }
+}
+
+/* ---- it begins and ends ---------------------------------------------------- */
+
+static int
+filter_refuse(struct mcpi_refusal *why, const char *member, const char *must)
+{
+    mcpi_refuse(why, MCPI_RPC_INVALID_PARAMS, "Invalid params: %s must be %s", member,
+                must);
+    return MCP_E_PROTO;
+}
+
+static int
+filter_read_lists(struct mcpi_listener *l, const mcp_json *filter,
+                  struct mcpi_refusal *why)
+{
+    const mcp_json *value;
+
+    for (size_t i = 0; i < LISTS; i++) {
+        value = mcp_json_get(filter, lists[i].asked);
+        if (value && mcp_json_get_type(value) != MCP_JSON_BOOL)
+            return filter_refuse(why, lists[i].asked, "a boolean");
+        if (mcp_json_bool(value, false))
+            l->topics |= lists[i].topic & l->opt.offered;
+    }
+    return 0;
+}
+
+static int
+filter_check_uris(const mcp_json *uris, struct mcpi_refusal *why)
+{
+    mcp_json_iterator it;
+    const char *text;
+
+    if (uris && mcp_json_get_type(uris) != MCP_JSON_ARRAY)
+        return filter_refuse(why, ASKED_UPDATES, "an array");
+    for (it = mcp_json_each(uris); mcp_json_next(&it);) {
+        text = mcp_json_string(it.value, NULL);
+        if (!text || strlen(text) != mcp_json_string_length(it.value))
+            return filter_refuse(why, ASKED_UPDATES, "an array of URIs");
+    }
+    return 0;
+}
+
+static int
+filter_read_uris(struct mcpi_listener *l, const mcp_json *uris,
+                 struct mcpi_refusal *why)
+{
+    size_t limit = l->engine->limits.subscribed;
+    size_t count = mcp_json_count(uris);
+    mcp_json_iterator it;
+    const char *text;
+    size_t len;
+
+    if (count == 0 || !(l->opt.offered & MCPI_TOPIC_UPDATED))
+        return 0;
+    count = count < limit ? count : limit;
+    l->asked = mcpi_alloc(l->engine->mem, count * sizeof(*l->asked));
+    if (!l->asked)
+        return MCP_E_NOMEM;
+    for (it = mcp_json_each(uris); mcp_json_next(&it);) {
+        text = mcp_json_string(it.value, NULL);
+        len = mcp_json_string_length(it.value);
+        if (mcpi_names_find(&l->names, text, len))
+            continue;
+        if (l->asked_count == limit) {
+            mcpi_refuse(why, MCPI_RPC_INVALID_PARAMS,
+                        "Invalid params: more than %zu resources", limit);
+            return MCP_E_LIMIT;
+        }
+        mcpi_names_add(&l->names, &l->asked[l->asked_count++], text, len);
+    }
+    l->topics |= MCPI_TOPIC_UPDATED;
+    return 0;
+}
+
+static int
+listener_read_filter(struct mcpi_listener *l, struct mcpi_refusal *why)
+{
+    const mcp_json *filter = mcp_json_get(l->x->rpc.params, "notifications");
+    const mcp_json *uris = mcp_json_get(filter, ASKED_UPDATES);
+    int r;
+
+    if (mcp_json_get_type(filter) != MCP_JSON_OBJECT)
+        return filter_refuse(why, "notifications", "an object");
+    if (mcpi_json_has_duplicates(filter))
+        return filter_refuse(why, "each member of notifications", "there once");
+    r = filter_read_lists(l, filter, why);
+    if (r == 0)
+        r = filter_check_uris(uris, why);
+    if (r == 0)
+        r = filter_read_uris(l, uris, why);
+    return r;
+}
+
+static struct mcpi_listener *
+listener_new(struct mcpi_exchange *x, const struct mcpi_listener_options *opt)
+{
+    struct mcpi_engine *e = x->engine;
+    struct mcpi_listener *l = mcpi_alloc_zero(e->mem, sizeof(*l));
+
+    if (!l)
+        return NULL;
+    l->refs = 1;
+    l->engine = e;
+    l->x = mcpi_exchange_ref(x);
+    l->opt = *opt;
+    mcpi_list_init(&l->in_engine);
+    mcpi_list_init(&l->due);
+    mcpi_map_init(&l->names, e->mem, e->seed);
+    mcpi_map_init(&l->due_uris, e->mem, e->seed);
+    mcpi_timer_init(&l->timer, listener_expired);
+    return l;
+}
+
+int
+mcpi_listener_open(struct mcpi_exchange *x, const struct mcpi_listener_options *opt,
+                   struct mcpi_listener **ret, struct mcpi_refusal *why)
+{
+    struct mcpi_engine *e = x->engine;
+    struct mcpi_listener *l;
+    int r;
+
+    if (e->listener_count >= e->limits.listeners) {
+        mcpi_refuse(why, MCPI_RPC_INTERNAL_ERROR,
+                    "Too many subscriptions; the limit is %zu", e->limits.listeners);
+        return MCP_E_LIMIT;
+    }
+    l = listener_new(x, opt);
+    if (!l)
+        return MCP_E_NOMEM;
+    r = listener_read_filter(l, why);
+    if (r == 0)
+        r = event_new(l, 0, NULL);
+    if (r < 0) {
+        listener_unref(l);
+        return r;
+    }
+    l->open = true;
+    mcpi_list_append(&e->listeners, &l->in_engine);
+    e->listener_count++;
+    mcpi_exchange_limit(x, MCPI_NEVER); /* it is meant to last */
+    *ret = l;
+    listener_push(l);
+    return 0;
+}
+
+/* Each end empties the list of what is due. */
+static void
+listener_end_events(struct mcpi_listener *l, bool say)
+{
+    struct mcpi_list *node;
+    struct event *e;
+
+    if (!say && l->queued)
+        (void)mcpi_out_withdraw(&l->queued->out); /* half written: it goes on */
+    while ((node = mcpi_list_pop(&l->due)) != NULL) {
+        e = MCPI_CONTAINER(node, struct event, in_due);
+        if (!say || !mcpi_outlet_push(l->x->outlet, &e->out))
+            event_free(e);
+    }
+}
+
+void
+mcpi_listener_close(struct mcpi_listener *l, struct mcpi_result *last)
+{
+    if (!l)
+        return;
+    l->open = false;
+    mcpi_list_remove(&l->in_engine);
+    l->engine->listener_count--;
+    mcpi_timer_disarm(l->engine->timers, &l->timer);
+    listener_end_events(l, last != NULL);
+    if (last) {
+        last->code = 0;
+        mcpi_buf_clear(&last->body);
+        mcpi_buf_clear(&last->meta);
+        listener_write_meta(l, &last->meta);
+    }
+    listener_unref(l);
+}
