@@ -22,6 +22,7 @@
 
 #include <mcp/json.h>
 #include <mcp/loop.h>
+#include <mcp/request.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -64,11 +65,25 @@ MCP_API bool mcp_scope_is_over(const mcp_scope *scope);
 
 /* ---- opening and closing ------------------------------------------------- */
 
+/* What a client's handlers know besides the least. */
+enum mcp_able {
+    MCP_ABLE_URL = 1,           /* elicit: by URL */
+    MCP_ABLE_NO_FORM = 2,       /* elicit: not by a form */
+    MCP_ABLE_SAMPLE_TOOLS = 4,  /* sample: with tools */
+    MCP_ABLE_SAMPLE_CONTEXT = 8 /* sample: includeContext */
+};
+
 typedef struct mcp_client_options {
     size_t size;
     const char *name;    /* of the program; required */
     const char *version; /* required */
     const char *title;
+    const char *description;
+    const char *website;
+    const mcp_icon *icons; /* ends with {0} */
+    const char
+        *extensions; /* capabilities.extensions: text of a JSON object; or NULL */
+    const char *experimental; /* capabilities.experimental, likewise */
     enum mcp_era era; /* BOTH: ask the server (server/discover, then initialize) */
     /* What mcp_client_discovery gave earlier, for the same server: nothing is asked,
      * the first call goes out at once. NULL: ask. */
@@ -108,11 +123,44 @@ typedef struct mcp_client_options {
 
     size_t message_bytes; /* longest message: 64 MiB */
 
+    /* What the server may ask, if there is a handler for it (see mcp/request.h); a
+     * cancel of the server's, and of the call that it was asked for, reaches it. What is
+     * not a question, or was not declared, is refused and reaches nobody.
+     *   elicit   params: message, requestedSchema or url. The answer to a form gets the
+     *            schema's defaults for what is missing and is checked before it is sent
+     *   sample   params: messages, maxTokens, ...
+     *   roots    writes them; or `root_list` has them, until mcp_client_set_roots. Of
+     *            new ones a handler's program tells with mcp_client_notify */
+    mcp_handler elicit;
+    mcp_handler sample;
+    mcp_handler roots;
+    const struct mcp_root *root_list; /* ends with {0}; copied */
+    unsigned able;                    /* mcp_able: what those handlers know besides */
+    int rounds; /* a server may ask that often within one call: 10 */
+
+    /* Log messages of the server's from that severity on; NONE: none are asked for (a
+     * legacy server may send some all the same). on_message gets them. */
+    enum mcp_severity messages;
+
+    bool no_cache;        /* ask the server each time, whatever it says of its lists */
+    bool no_output_check; /* do not check structured output against the tool's schema */
+
     /* The connection is ready (0), or could not be made (only with no_wait: else the
      * function that opens says so); then, if it was ready, that it is gone. May be
      * NULL. Not called any more once the client is freed. */
     void (*on_state)(mcp_client *client, int status, void *user);
-    /* A notification came that is not the library's own. May be NULL. */
+    /* A log message of the server's; data is any JSON, logger may be NULL. A level that
+     * is none counts as NOTICE. May be NULL. */
+    void (*on_message)(mcp_client *client, enum mcp_severity severity,
+                       const char *logger, const mcp_json *data, void *user);
+    /* A list or a resource has changed: said by a legacy server, or by a subscription of
+     * this client's. Cached lists are forgotten by then. May be NULL. */
+    void (*on_change)(mcp_client *client, enum mcp_change change, const char *uri,
+                      void *user);
+    /* An elicitation by URL is done, says a server of 2025-11-25. May be NULL. */
+    void (*on_elicited)(mcp_client *client, const char *elicitation_id, void *user);
+    /* A notification came that is not the library's own, or is for one of the three
+     * above that is NULL. May be NULL. */
     void (*on_notification)(mcp_client *client, const char *method,
                             const mcp_json *params, void *user);
     void *user;
@@ -146,9 +194,10 @@ MCP_API int mcp_client_attach_server(struct mcp_server *server,
 
 /* Close: calls end MCP_E_CLOSED; a spawned server gets its stdin closed, then SIGTERM,
  * then SIGKILL, each after its time, to the whole group. Waits until that is done
- * and all callbacks have returned, and frees the client. On the thread of a loop,
- * inside its callbacks, and if nobody runs the loop that it was given, it only begins,
- * and the loop frees it. Calls whose handles are kept stay valid. NULL ok. */
+ * and all callbacks and handlers have returned, and frees the client. On the thread of
+ * a loop, inside its callbacks and handlers, and if nobody runs the loop that it was
+ * given, it only begins, and the loop frees it. Calls whose handles are kept stay valid.
+ * NULL ok. */
 MCP_API void mcp_client_free(mcp_client *client);
 
 /* Begin to close and return; what is started now ends MCP_E_CLOSED. */
@@ -207,7 +256,13 @@ typedef struct mcp_call_options {
     mcp_scope *scope;           /* ends the call with it; NULL: none */
     struct mcp_request *parent; /* the request this is done for: if that is canceled or
                                    over, so is the call. NULL: none */
-    const char *meta; /* members for _meta, text of a JSON object; NULL: none */
+    const char *meta; /* members for _meta, text of a JSON object; NULL: none. Trace
+                         context of the parent is handed on unless it is in there */
+    enum mcp_severity
+        messages; /* log messages of this call; NONE: as the client says */
+    int rounds;   /* 0: the client's; -1: do not answer questions: the reply
+                                   is what the server asks (input_required) */
+    bool fresh;   /* a list or a resource: ask the server, whatever is kept */
     void (*on_progress)(mcp_call *call, double progress, double total,
                         const char *message, void *user); /* total 0: unknown */
     void *user;                                           /* for on_progress */
@@ -218,11 +273,12 @@ typedef struct mcp_call_options {
 
 /*
  * How a call ended: 0 with a reply; MCP_E_PEER: the server answered with an error
- * (mcp_call_error has its code and text); MCP_E_PROTO: with something that is no
- * answer; MCP_E_CANCELED, MCP_E_TIMEOUT, MCP_E_TOTAL_TIMEOUT, MCP_E_CLOSED,
- * MCP_E_SEND_FAILED. reply is borrowed for the call: mcp_reply_ref keeps it. Runs
- * exactly once after a start that succeeded, unless the call is freed first; after all
- * its progress.
+ * (mcp_call_error has its code and text), or a handler of ours that it asked did;
+ * MCP_E_PROTO: with something that is no answer, or is not what a tool has promised;
+ * MCP_E_LIMIT: it asked too often; MCP_E_CANCELED, MCP_E_TIMEOUT,
+ * MCP_E_TOTAL_TIMEOUT, MCP_E_CLOSED, MCP_E_SEND_FAILED. reply is borrowed for the call:
+ * mcp_reply_ref keeps it. Runs exactly once after a start that succeeded, unless the
+ * call is freed first; after all its progress.
  */
 typedef void mcp_done_fn(mcp_call *call, int status, mcp_reply *reply, void *user);
 
@@ -245,7 +301,14 @@ MCP_API int mcp_client_start(mcp_client *client, const char *method, const char 
                              mcp_call **ret_call);
 
 /* tools/call. arguments: the text of a JSON object, or NULL. A tool that failed at its
- * job is an answer: see mcp_reply_is_error. */
+ * job is an answer: see mcp_reply_is_error.
+ *
+ * Structured output is checked against the outputSchema that tools/list has for the
+ * tool, and what does not fit, or is missing, is MCP_E_PROTO; off with no_output_check.
+ * The check runs where callbacks do. If the tool is not known yet, its list is asked
+ * for within the call, but only if there is structured output: servers that have none
+ * are spared. What cannot be checked (no list, a schema that is none) is given as it
+ * is, with a line in the log. */
 MCP_API int mcp_client_call_tool(mcp_client *client, const char *name,
                                  const char *arguments, const mcp_call_options *opt,
                                  mcp_reply **ret_reply, mcp_error *err);
@@ -253,10 +316,85 @@ MCP_API int mcp_client_start_tool(mcp_client *client, const char *name,
                                   const char *arguments, const mcp_call_options *opt,
                                   mcp_done_fn *done, void *user, mcp_call **ret_call);
 
-/* tools/list, one page. cursor NULL: the first; mcp_reply_cursor has the next. */
+/* One page of a list. cursor NULL: the first; mcp_reply_cursor has the next. What a
+ * server of 2026-07-28 said may be kept is kept for as long as it said, or until it
+ * says that the list has changed, and is the answer to the same question without
+ * asking; so are resources that are read. A call with meta of its own is another
+ * question. */
 MCP_API int mcp_client_list_tools(mcp_client *client, const char *cursor,
                                   const mcp_call_options *opt, mcp_reply **ret_reply,
                                   mcp_error *err);
+MCP_API int mcp_client_list_resources(mcp_client *client, const char *cursor,
+                                      const mcp_call_options *opt,
+                                      mcp_reply **ret_reply, mcp_error *err);
+MCP_API int mcp_client_list_templates(mcp_client *client, const char *cursor,
+                                      const mcp_call_options *opt,
+                                      mcp_reply **ret_reply, mcp_error *err);
+MCP_API int mcp_client_list_prompts(mcp_client *client, const char *cursor,
+                                    const mcp_call_options *opt, mcp_reply **ret_reply,
+                                    mcp_error *err);
+
+/* All pages of a list, as one reply: a call for each, the total time for all, the id
+ * for the first. MCP_E_LIMIT: more than 1000 pages, or too large; MCP_E_PROTO: a page
+ * leads back to one before. */
+enum mcp_list {
+    MCP_LIST_TOOLS,
+    MCP_LIST_RESOURCES,
+    MCP_LIST_TEMPLATES,
+    MCP_LIST_PROMPTS
+};
+MCP_API int mcp_client_list_all(mcp_client *client, enum mcp_list list,
+                                const mcp_call_options *opt, mcp_reply **ret_reply,
+                                mcp_error *err);
+
+/* resources/read. */
+MCP_API int mcp_client_read(mcp_client *client, const char *uri,
+                            const mcp_call_options *opt, mcp_reply **ret_reply,
+                            mcp_error *err);
+MCP_API int mcp_client_start_read(mcp_client *client, const char *uri,
+                                  const mcp_call_options *opt, mcp_done_fn *done,
+                                  void *user, mcp_call **ret_call);
+
+/* prompts/get. arguments: the text of a JSON object of texts, or NULL. */
+MCP_API int mcp_client_get_prompt(mcp_client *client, const char *name,
+                                  const char *arguments, const mcp_call_options *opt,
+                                  mcp_reply **ret_reply, mcp_error *err);
+MCP_API int mcp_client_start_prompt(mcp_client *client, const char *name,
+                                    const char *arguments, const mcp_call_options *opt,
+                                    mcp_done_fn *done, void *user, mcp_call **ret_call);
+
+/* completion/complete: what could `argument` of a prompt, or of a template, be, of which
+ * `value` was typed? context: those known already, the text of a JSON object of texts,
+ * or NULL. mcp_reply_items has the values. */
+typedef struct mcp_complete {
+    size_t size;
+    const char *prompt;       /* its name; or */
+    const char *uri_template; /* a template, or the URI of a resource */
+    const char *argument;
+    const char *value;
+    const char *context;
+} mcp_complete;
+
+#define MCP_COMPLETE(...) ((mcp_complete){.size = sizeof(mcp_complete), __VA_ARGS__})
+
+MCP_API int mcp_client_complete(mcp_client *client, const mcp_complete *what,
+                                const mcp_call_options *opt, mcp_reply **ret_reply,
+                                mcp_error *err);
+
+/* Log messages from that severity on; NONE: none, which for a legacy server means
+ * emergencies. Legacy: logging/setLevel, and its end is waited for; in 2026-07-28 the
+ * calls to come say it. MCP_E_STATE: the connection is not ready yet. */
+MCP_API int mcp_client_set_messages(mcp_client *client, enum mcp_severity severity,
+                                    const mcp_call_options *opt, mcp_error *err);
+
+/* The roots that this client has, from now on: file: URIs; ends with {0}. A legacy
+ * server is told that they have changed. MCP_E_STATE: the options gave no root_list, so
+ * that the server does not know of any; MCP_E_INVAL, MCP_E_NOMEM. [any] */
+typedef struct mcp_root {
+    const char *uri;
+    const char *name; /* or NULL */
+} mcp_root;
+MCP_API int mcp_client_set_roots(mcp_client *client, const mcp_root *roots);
 
 /* Is anybody there? `ping` in the legacy era, `server/discover` in the modern one.
  * MCP_E_STATE: the connection is not ready yet. */
@@ -270,7 +408,9 @@ MCP_API int mcp_client_notify(mcp_client *client, const char *method,
 
 /* ---- a call that was started --------------------------------------------- */
 
-/* Its id as JSON text, `7` or `"7"`, from the start on; valid as long as the call. */
+/* Its id as JSON text, `7` or `"7"`, from the start on; valid as long as the call. When
+ * the server has asked something, the call goes on under another id: this is the one
+ * under way, or the last. */
 MCP_API const char *mcp_call_id(const mcp_call *call);
 
 /* Ask for the end; done tells. 0: asked. MCP_E_STATE: it has ended already. reason is
@@ -316,6 +456,10 @@ MCP_API bool mcp_reply_is_error(const mcp_reply *reply);
 MCP_API const char *mcp_reply_text(const mcp_reply *reply);
 MCP_API const mcp_json *mcp_reply_content(const mcp_reply *reply);
 MCP_API const mcp_json *mcp_reply_structured(const mcp_reply *reply);
+
+/* What a reply has many of: tools, resources, templates or prompts of a list, contents
+ * of a resource, messages of a prompt, values of a completion. NULL: nothing. */
+MCP_API const mcp_json *mcp_reply_items(const mcp_reply *reply);
 
 /* Of a list: where the next page begins; NULL: this was the last. */
 MCP_API const char *mcp_reply_cursor(const mcp_reply *reply);

@@ -7,6 +7,7 @@
  *     MCP_E_PEER      the error that mcp_request_fail described is the answer
  *     MCP_E_CANCELED  nothing, if the request was canceled; that is what all functions
  *                     here return then, so passing on what they return is enough
+ *     MCP_E_INPUT     the client is asked something first: see mcp/ask.h
  *     any other       an internal error, -32603, with the status in words
  *
  * A request is over at one moment, whoever ends it. After a cancel nothing is ever
@@ -37,10 +38,25 @@ extern "C" {
 
 struct pollfd;
 
+typedef struct mcp_server mcp_server; /* see mcp/server.h */
 typedef struct mcp_request mcp_request;
 typedef struct mcp_result mcp_result;
 
 typedef int mcp_handler_fn(mcp_request *req, mcp_result *out, void *user);
+
+/* A handler where there is room for one; one of the three. */
+typedef struct mcp_handler {
+    mcp_handler_fn *run;
+    mcp_handler_fn *start;
+    mcp_handler_fn *reply;
+    void *user;
+} mcp_handler;
+
+enum mcp_handler_flags {
+    /* A cancel only sets the flag: no hooks run, waits of ours are not ended. The
+     * request is not answered all the same (F4). */
+    MCP_SIGNAL_ONLY = 1
+};
 
 /* ---- what was asked; [any], borrowed until the request has ended ------------- */
 
@@ -54,7 +70,25 @@ MCP_API const mcp_json *mcp_request_arguments(const mcp_request *req);
 MCP_API int mcp_request_bind(mcp_request *req, void *into);
 
 MCP_API const char *mcp_request_method(const mcp_request *req); /* "tools/call" */
-MCP_API const char *mcp_request_name(const mcp_request *req);   /* of the tool, or "" */
+/* Of the tool or the prompt; the URI of the resource; of a completion, the name of the
+ * prompt or the text of the template; else "". */
+MCP_API const char *mcp_request_name(const mcp_request *req);
+
+/* A text among the arguments of a prompt, or a variable of the template that the URI of
+ * a resource has matched; NULL: it is not there. A variable that is a list gives its
+ * first text; mcp_request_variables has them all. */
+MCP_API const char *mcp_request_argument(const mcp_request *req, const char *name);
+
+/* The variables of that template, as mcp_uri_template_match has them; NULL: none. */
+MCP_API const mcp_json *mcp_request_variables(const mcp_request *req);
+
+/* Of a completion: the name of the argument or variable, what was typed of it so far,
+ * and the others that are known already (NULL: not known). */
+MCP_API const char *mcp_request_complete_name(const mcp_request *req);
+MCP_API const char *mcp_request_complete_value(const mcp_request *req);
+MCP_API const char *mcp_request_complete_known(const mcp_request *req,
+                                               const char *name);
+
 MCP_API const mcp_json *mcp_request_params(const mcp_request *req); /* all, or NULL */
 MCP_API const mcp_json *mcp_request_meta(const mcp_request *req);   /* _meta, or NULL */
 MCP_API const mcp_json *mcp_request_client_info(const mcp_request *req); /* or NULL */
@@ -64,10 +98,17 @@ MCP_API const char *mcp_request_version(const mcp_request *req); /* "2026-07-28"
 /* Its id as JSON text, `7` or `"7"`; for logs. */
 MCP_API const char *mcp_request_id(const mcp_request *req);
 
-/* What the server's options gave as user. */
+/* Trace context of the caller (W3C), as its _meta has it, or NULL. Calls whose parent is
+ * this request hand it on by themselves. */
+MCP_API const char *mcp_request_traceparent(const mcp_request *req);
+MCP_API const char *mcp_request_tracestate(const mcp_request *req);
+MCP_API const char *mcp_request_baggage(const mcp_request *req);
+
+/* What the options of the server, or of the client that is asked, gave as user. */
 MCP_API void *mcp_request_server_user(const mcp_request *req);
 
-/* The loop of its server: for the events of a `start` handler. */
+/* The loop of its server: for the events of a `start` handler. In a client's handler the
+ * loop that the client was given; NULL: it has one of its own. */
 MCP_API mcp_loop *mcp_request_loop(const mcp_request *req);
 
 /* ---- being canceled; [any] ------------------------------------------------- */
@@ -155,9 +196,23 @@ MCP_API void mcp_command_result_done(mcp_command_result *result);
  * (MCP_E_INVAL); total 0: unknown; message NULL: none. MCP_E_CANCELED once the request
  * is canceled, so a loop that reports progress can be canceled for free; MCP_E_STATE
  * once it has been answered. If you report faster than it can be sent, only the newest
- * is. */
+ * is. A handler that is called again (mcp/ask.h) begins anew, and what it has reported
+ * before is not sent again. */
 MCP_API int mcp_request_progress(mcp_request *req, double progress, double total,
                                  const char *message);
+
+/* Send a log message about this request, if the client wants messages of that severity:
+ * it says so with the request (2026-07-28) or for the session (logging/setLevel; until
+ * then from MCP_SEVERITY_INFO on). logger: who speaks, or NULL. Statuses as above; 0
+ * also if it is not wanted. data: a JSON text of any type. */
+MCP_API int mcp_request_log(mcp_request *req, enum mcp_severity severity,
+                            const char *logger, const char *format, ...)
+    MCP_PRINTF(4, 5);
+MCP_API int mcp_request_log_json(mcp_request *req, enum mcp_severity severity,
+                                 const char *logger, const char *data, size_t length);
+
+/* Would it be sent? For messages that are dear to make. */
+MCP_API bool mcp_request_logs(const mcp_request *req, enum mcp_severity severity);
 
 /* Answer with a JSON-RPC error instead of a result: return what this returns, which is
  * MCP_E_PEER. For a tool that failed at its job use mcp_result_fail: models can read
@@ -173,7 +228,21 @@ MCP_API void mcp_request_finish(mcp_request *req, int status);
 /* The result that goes with it: the same that the handler was given. */
 MCP_API mcp_result *mcp_request_result(mcp_request *req);
 
-/* ---- results: content for the model, and structured output ------------------- */
+/* ---- results: content ---------------------------------------------------------- */
+
+/*
+ * What may be written depends on what was asked; anything else is MCP_E_STATE.
+ *
+ *   tools/call           blocks of content; structured output; mcp_result_fail
+ *   prompts/get          blocks of content, each a message; role, description
+ *   resources/read       mcp_result_text and _bytes (of the resource asked for),
+ *                        _resource_text and _resource_bytes (of others); cache
+ *   completion/complete  values
+ *   elicitation/create   structured output, which means accepted; accept, decline,
+ *                        dismiss                                        (clients)
+ *   sampling/createMessage  blocks of content; tool use, model, stop reason (clients)
+ *   roots/list           roots                                          (clients)
+ */
 
 /* All return 0 or a negative status, which is sticky: write everything, and return what
  * the last one returned. One thread at a time. MCP_E_INVAL: text that is not UTF-8. */
@@ -187,6 +256,9 @@ MCP_API int mcp_result_image(mcp_result *out, const void *bytes, size_t length,
                              const char *mime_type);
 MCP_API int mcp_result_audio(mcp_result *out, const void *bytes, size_t length,
                              const char *mime_type);
+
+/* The bytes of the resource that was asked for. */
+MCP_API int mcp_result_bytes(mcp_result *out, const void *bytes, size_t length);
 
 /* A resource as part of the answer, with its text or its bytes; mime_type may be
  * NULL. */
@@ -210,6 +282,42 @@ MCP_API int mcp_result_content(mcp_result *out, const char *json, size_t length)
 enum mcp_audience { MCP_FOR_USER = 1, MCP_FOR_ASSISTANT = 2 };
 MCP_API int mcp_result_annotate(mcp_result *out, unsigned audience, double priority,
                                 const char *last_modified);
+
+/* Who says the messages that follow, of a prompt or a sample. By default the user in
+ * prompts, the assistant in samples. */
+enum mcp_role { MCP_ROLE_USER = 0, MCP_ROLE_ASSISTANT };
+MCP_API int mcp_result_role(mcp_result *out, enum mcp_role role);
+
+/* What the prompt is for, once; instead of what the prompt says. */
+MCP_API int mcp_result_description(mcp_result *out, const char *text);
+
+/* How long and for whom this reading of a resource may be kept; instead of what the
+ * resource says. */
+MCP_API int mcp_result_cache(mcp_result *out, int64_t ttl_ms,
+                             enum mcp_cache_scope scope);
+
+/* One more value that completes what was typed; those beyond 100 are counted, not sent.
+ * mcp_result_total: how many there are in all, if that is known and there are more. */
+MCP_API int mcp_result_value(mcp_result *out, const char *value);
+MCP_API int mcp_result_total(mcp_result *out, int64_t total);
+
+/* The user's answer to an elicitation: yes (with what was asked for, if it was a form),
+ * no, or neither. */
+MCP_API int mcp_result_accept(mcp_result *out);
+MCP_API int mcp_result_decline(mcp_result *out);
+MCP_API int mcp_result_dismiss(mcp_result *out);
+
+/* Of a sample: which model spoke (required), why it stopped ("endTurn"), and a tool it
+ * wants to use; input is the text of a JSON object. */
+MCP_API int mcp_result_model(mcp_result *out, const char *model);
+MCP_API int mcp_result_stop_reason(mcp_result *out, const char *reason);
+MCP_API int mcp_result_tool_use(mcp_result *out, const char *id, const char *name,
+                                const char *input);
+
+/* A root of the client's: a file: URI, and a name or NULL. */
+MCP_API int mcp_result_root(mcp_result *out, const char *uri, const char *name);
+
+/* ---- results: structured output, failure, the rest -------------------------------- */
 
 /* The tool failed at its job: isError, with this text for the model to read. Returns 0
  * like any content. */

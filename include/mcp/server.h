@@ -16,14 +16,14 @@
 
 #include <mcp/field.h>
 #include <mcp/loop.h>
+#include <mcp/prompt.h>
 #include <mcp/request.h>
+#include <mcp/resource.h>
 #include <mcp/schema.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef struct mcp_server mcp_server;
 
 /* ---- tools ----------------------------------------------------------------- */
 
@@ -33,12 +33,6 @@ enum mcp_tool_hints {
     MCP_NOT_DESTRUCTIVE = 2, /* only adds */
     MCP_IDEMPOTENT = 4,      /* twice is as once */
     MCP_CLOSED_WORLD = 8     /* reaches nothing outside */
-};
-
-enum mcp_tool_flags {
-    /* A cancel only sets the flag: no hooks run, waits of ours are not ended. The
-     * request is not answered all the same (F4). */
-    MCP_SIGNAL_ONLY = 1
 };
 
 typedef struct mcp_tool {
@@ -54,7 +48,7 @@ typedef struct mcp_tool {
                                        Both have "type": "object" at their root */
 
     unsigned hints;        /* mcp_tool_hints */
-    unsigned flags;        /* mcp_tool_flags */
+    unsigned flags;        /* mcp_handler_flags */
     const mcp_icon *icons; /* ends with {0}; NULL: none */
     const char *meta;      /* _meta in lists, text of a JSON object; NULL: none */
 
@@ -79,6 +73,64 @@ MCP_API int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool,
 
 /* Withdraw it; calls that run go on. MCP_E_INVAL: there is none of that name. [any] */
 MCP_API int mcp_server_remove_tool(mcp_server *server, const char *name);
+
+/* ---- telling of changes ---------------------------------------------------- */
+
+/* A change, as it goes over the bus. */
+typedef struct mcp_event {
+    enum mcp_change change;
+    const char *uri; /* MCP_RESOURCE_UPDATED: of which resource; else NULL */
+} mcp_event;
+
+/* The resource has changed: who has subscribed to it, or to one that it lies below, is
+ * told; once for all changes that were not told yet. It need not be one that the server
+ * lists. If so many have changed at once that they cannot be kept apart (4096), everybody
+ * is told that all that it watches has changed. MCP_E_INVAL: not a URI; MCP_E_CLOSED: the
+ * server has stopped; what the bus says. [any] */
+MCP_API int mcp_server_resource_updated(mcp_server *server, const char *uri);
+
+/*
+ * What carries changes from where they happen to the servers that tell of them. By
+ * default a server has one of its own, inside the process. Several servers, or several
+ * processes, that show the same things share one: give each the same bus by its
+ * options. Functions are called on any thread and must not block.
+ */
+typedef struct mcp_bus {
+    /* Something has changed. 0, or a negative status, which whoever said it gets. */
+    int (*publish)(void *self, const mcp_event *event);
+    /* Call on_event(user, event), on any thread, for each event published by anybody,
+     * from now on. *ret_ticket names it. */
+    int (*subscribe)(void *self, void (*on_event)(void *user, const mcp_event *event),
+                     void *user, void **ret_ticket);
+    /* Afterwards, whatever this returns, on_event is not running and will not run;
+     * unless it is called from inside it: then it runs to its end. A failure is logged,
+     * and the server's clean-up goes on (H21). */
+    int (*unsubscribe)(void *self, void *ticket);
+    void *self;
+} mcp_bus;
+
+/* A bus inside this process, for several servers. Outlives them. Whoever publishes calls
+ * all that are subscribed, on its own thread. All of it is [any]. */
+typedef struct mcp_local_bus mcp_local_bus;
+MCP_API int mcp_local_bus_new(const mcp_allocator *allocator, mcp_local_bus **ret_bus);
+MCP_API void mcp_local_bus_free(mcp_local_bus *bus); /* NULL ok */
+MCP_API const mcp_bus *mcp_local_bus_interface(const mcp_local_bus *bus);
+
+/* ---- log messages for clients ---------------------------------------------- */
+
+/* Tell every legacy session whose level is low enough; data is a JSON text, of any
+ * type. In 2026-07-28 messages belong to requests: see mcp_request_log. logger may be
+ * NULL. MCP_E_INVAL, MCP_E_NOMEM. [any] */
+MCP_API int mcp_server_log(mcp_server *server, enum mcp_severity severity,
+                           const char *logger, const char *data, size_t length);
+
+/* ---- elicitation by URL, done ---------------------------------------------- */
+
+/* What was asked for by that elicitation id has been done, somewhere else: the client
+ * that was asked is told (2025-11-25; later versions have nothing of the kind).
+ * MCP_E_INVAL: nobody was asked, or that client is gone. [any] */
+MCP_API int mcp_server_elicitation_complete(mcp_server *server,
+                                            const char *elicitation_id);
 
 /* ---- middleware ------------------------------------------------------------ */
 
@@ -115,8 +167,21 @@ typedef struct mcp_server_options {
     const char *website;
     const mcp_icon *icons;    /* ends with {0} */
     const char *instructions; /* for the model: how to use this server */
+    const char
+        *extensions; /* capabilities.extensions: text of a JSON object; or NULL */
+    const char *experimental; /* capabilities.experimental, likewise */
+    /* Say that there are tools, prompts or resources, though none has been added yet:
+     * a set of mcp_change. What is added is said by itself. */
+    unsigned offers;
+    bool no_logging; /* do not say that log messages may come */
     enum mcp_era era;
     void *user; /* for handlers: mcp_request_server_user */
+    /* A client has sent a notification that is not the library's own business: those of
+     * the program's own methods, and notifications/roots/list_changed. On the loop: must
+     * not block. params is borrowed until this returns, and NULL if there are none. May
+     * be NULL. */
+    void (*on_notification)(mcp_server *server, const char *method,
+                            const mcp_json *params, void *user);
 
     const mcp_allocator *allocator; /* NULL: malloc. Outlives the server */
     mcp_loop *loop;                 /* NULL: one of its own. Outlives the server */
@@ -131,11 +196,29 @@ typedef struct mcp_server_options {
     size_t message_bytes; /* longest message: 64 MiB */
     size_t held_bytes;    /* of one client's requests and answers: 256 MiB */
     size_t clients;       /* on listening sockets, at once: 1024 */
-    size_t page;          /* tools on one page of a list: 250 */
+    size_t page;          /* entries on one page of a list: 250 */
+    size_t listeners;     /* subscriptions/listen streams at once: 1024 */
+    size_t subscribed;    /* resources that one client may watch: 1024 */
     int64_t limit_ms;     /* longest time of a request: none */
     int64_t drain_ms;     /* after EOF, for running requests: 1000; -1: none */
     int64_t stop_ms;      /* our own stop, flush included: 1000 */
     int64_t overdue_ms;   /* a canceled handler is overdue after that: 5000 */
+    int64_t changes_ms;   /* changes of a list within that time are told once: 50;
+                             -1: once for each turn of the loop */
+    int64_t ask_ms;       /* a client's user has that long to answer (legacy): 600000 */
+
+    /* How long lists may be kept (2026-07-28): 0 ms and private by default. */
+    int64_t list_ttl_ms;
+    enum mcp_cache_scope list_scope;
+
+    /* Changes come and go over this; NULL: a bus of its own. Outlives the server. */
+    const mcp_bus *bus;
+
+    /* What a handler has asked so far travels with the client between two rounds, sealed
+     * with this key: 32 secret bytes, the same for all replicas of a server. NULL: made
+     * at the start, so that nobody but this server can go on. Copied. */
+    const unsigned char *state_key;
+    int64_t state_ms; /* a client may take that long between two rounds: 600000 */
 } mcp_server_options;
 
 #define MCP_SERVER_OPTIONS(...) \

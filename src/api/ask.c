@@ -1,5 +1,4 @@
-/* ask.c - what a client can be asked to do: calls of any method, tools, notifications
- * */
+/* ask.c - what a client can be asked to do: calls of any method, notifications */
 #include <string.h>
 
 #include "api/call.h"
@@ -8,8 +7,8 @@
 
 /* ---- arguments ----------------------------------------------------------- */
 
-static int
-client_check(const struct mcp_client *client, mcp_error *err)
+int
+mcpi_client_check(const struct mcp_client *client, mcp_error *err)
 {
     if (!client)
         return mcpi_error_set(err, MCP_E_INVAL, "there is no client");
@@ -18,65 +17,39 @@ client_check(const struct mcp_client *client, mcp_error *err)
     return 0;
 }
 
-/* params as text, or NULL. What goes into _meta is partly the library's own, so the
- * caller's part of it has a way of its own. */
+/* The method and its params, as text or NULL. What goes into _meta is partly the
+ * library's own, so the caller's part of it has a way of its own. *ret_doc keeps what
+ * the key borrows; to be freed in every case. */
 static int
-params_find(const struct mcp_client *client, const char *text, struct mcpi_text *ret,
-            mcp_error *err)
+ask_fill(const struct mcp_client *client, const char *method, const char *params,
+         struct mcpi_ask *ask, mcp_doc **ret_doc, mcp_error *err)
 {
-    mcp_doc *doc;
+    struct mcpi_text found = {NULL, 0};
     int r;
 
-    *ret = (struct mcpi_text){NULL, 0};
-    if (!text)
-        return 0;
-    r = mcpi_object_text(client, text, "params", ret, &doc, err);
-    if (r < 0)
-        return r;
-    if (mcp_json_get(mcp_doc_root(doc), "_meta"))
-        r = mcpi_error_set(err, MCP_E_INVAL,
-                           "params: _meta is given in the options, as meta");
-    mcp_doc_free(doc);
-    return r;
-}
-
-/* {"name":...,"arguments":{...}} at the end of an empty buffer. */
-static int
-tool_write(const struct mcp_client *client, const char *name, const char *arguments,
-           struct mcpi_buf *into, mcp_error *err)
-{
-    struct mcpi_text found = {"{}", 2};
-    int r;
-
-    if (!name || !mcpi_utf8_valid(name, strlen(name)))
-        return mcpi_error_set(err, MCP_E_INVAL, "a tool's name must be a UTF-8 text");
-    if (arguments) {
-        r = mcpi_object_text(client, arguments, "arguments", &found, NULL, err);
+    *ret_doc = NULL;
+    if (!method)
+        return mcpi_error_set(err, MCP_E_INVAL, "there is no method");
+    if (params) {
+        r = mcpi_object_text(client, params, "params", &found, ret_doc, err);
         if (r < 0)
             return r;
     }
-    MCPI_BUF_LITERAL(into, "{\"name\":");
-    (void)mcpi_json_write_string(into, name, strlen(name)); /* its failure is sticky */
-    MCPI_BUF_LITERAL(into, ",\"arguments\":");
-    mcpi_buf_append(into, found.text, found.len);
-    mcpi_buf_char(into, '}');
-    if (into->status < 0)
-        return mcpi_error_set(err, into->status, "arguments: %s",
-                              mcp_status_text(into->status));
+    if (mcp_json_get(mcp_doc_root(*ret_doc), "_meta"))
+        return mcpi_error_set(err, MCP_E_INVAL,
+                              "params: _meta is given in the options, as meta");
+    ask->method = method;
+    ask->params = found.text;
+    ask->params_len = found.len;
+    ask->key = mcpi_cache_key_read(method, mcp_doc_root(*ret_doc));
     return 0;
-}
-
-static void
-text_buf_init(struct mcpi_buf *buf, const struct mcp_client *client)
-{
-    mcpi_buf_init(buf, client->mem, client->max_bytes);
 }
 
 /* ---- calls --------------------------------------------------------------- */
 
-static int
-ask_start(struct mcp_client *client, struct mcpi_ask *ask,
-          const mcp_call_options *given, mcp_call **ret_call, mcp_error *err)
+int
+mcpi_ask_start(struct mcp_client *client, struct mcpi_ask *ask,
+               const mcp_call_options *given, mcp_call **ret_call, mcp_error *err)
 {
     mcp_call_options opt;
 
@@ -86,10 +59,9 @@ ask_start(struct mcp_client *client, struct mcpi_ask *ask,
     return mcpi_handle_begin(client, ask, &opt, ret_call, err);
 }
 
-/* The thread is asked for leave before anything is sent. */
-static int
-ask_and_wait(struct mcp_client *client, struct mcpi_ask *ask,
-             const mcp_call_options *opt, mcp_reply **ret_reply, mcp_error *err)
+int
+mcpi_ask_wait(struct mcp_client *client, struct mcpi_ask *ask,
+              const mcp_call_options *given, mcp_reply **ret_reply, mcp_error *err)
 {
     mcp_call *call = NULL;
     int r;
@@ -100,7 +72,7 @@ ask_and_wait(struct mcp_client *client, struct mcpi_ask *ask,
     r = mcpi_pool_wait_begin();
     if (r < 0)
         return mcpi_error_set(err, r, "too many workers wait already");
-    r = ask_start(client, ask, opt, &call, err);
+    r = mcpi_ask_start(client, ask, given, &call, err);
     if (r == 0) {
         r = mcpi_handle_wait(call, MCPI_NEVER, ret_reply, err);
         mcpi_handle_free(call);
@@ -113,21 +85,18 @@ int
 mcp_client_call(mcp_client *client, const char *method, const char *params,
                 const mcp_call_options *opt, mcp_reply **ret_reply, mcp_error *err)
 {
-    struct mcpi_ask ask = {.method = method};
-    struct mcpi_text found;
+    struct mcpi_ask ask = {0};
+    mcp_doc *doc;
     int r;
 
-    r = client_check(client, err);
+    r = mcpi_client_check(client, err);
     if (r < 0)
         return r;
-    if (!method)
-        return mcpi_error_set(err, MCP_E_INVAL, "there is no method");
-    r = params_find(client, params, &found, err);
-    if (r < 0)
-        return r;
-    ask.params = found.text;
-    ask.params_len = found.len;
-    return ask_and_wait(client, &ask, opt, ret_reply, err);
+    r = ask_fill(client, method, params, &ask, &doc, err);
+    if (r == 0)
+        r = mcpi_ask_wait(client, &ask, opt, ret_reply, err);
+    mcp_doc_free(doc);
+    return r;
 }
 
 int
@@ -135,102 +104,17 @@ mcp_client_start(mcp_client *client, const char *method, const char *params,
                  const mcp_call_options *opt, mcp_done_fn *done, void *user,
                  mcp_call **ret_call)
 {
-    struct mcpi_ask ask = {.method = method, .done = done, .user = user};
-    struct mcpi_text found;
-    int r;
-
-    r = client_check(client, NULL);
-    if (r < 0)
-        return r;
-    if (!method)
-        return MCP_E_INVAL;
-    r = params_find(client, params, &found, NULL);
-    if (r < 0)
-        return r;
-    ask.params = found.text;
-    ask.params_len = found.len;
-    return ask_start(client, &ask, opt, ret_call, NULL);
-}
-
-/* What a call of a tool asks for; its params are to be freed in every case. */
-static int
-tool_ask(const struct mcp_client *client, const char *name, const char *arguments,
-         struct mcpi_buf *params, struct mcpi_ask *ask, mcp_error *err)
-{
-    int r;
-
-    text_buf_init(params, client);
-    r = tool_write(client, name, arguments, params, err);
-    ask->method = mcpi_method_name(MCPI_METHOD_TOOLS_CALL);
-    ask->params = params->data;
-    ask->params_len = params->len;
-    return r;
-}
-
-int
-mcp_client_call_tool(mcp_client *client, const char *name, const char *arguments,
-                     const mcp_call_options *opt, mcp_reply **ret_reply, mcp_error *err)
-{
-    struct mcpi_ask ask = {0};
-    struct mcpi_buf params;
-    int r;
-
-    r = client_check(client, err);
-    if (r < 0)
-        return r;
-    r = tool_ask(client, name, arguments, &params, &ask, err);
-    if (r == 0)
-        r = ask_and_wait(client, &ask, opt, ret_reply, err);
-    mcpi_buf_done(&params);
-    return r;
-}
-
-int
-mcp_client_start_tool(mcp_client *client, const char *name, const char *arguments,
-                      const mcp_call_options *opt, mcp_done_fn *done, void *user,
-                      mcp_call **ret_call)
-{
     struct mcpi_ask ask = {.done = done, .user = user};
-    struct mcpi_buf params;
+    mcp_doc *doc;
     int r;
 
-    r = client_check(client, NULL);
+    r = mcpi_client_check(client, NULL);
     if (r < 0)
         return r;
-    r = tool_ask(client, name, arguments, &params, &ask, NULL);
+    r = ask_fill(client, method, params, &ask, &doc, NULL);
     if (r == 0)
-        r = ask_start(client, &ask, opt, ret_call, NULL);
-    mcpi_buf_done(&params);
-    return r;
-}
-
-int
-mcp_client_list_tools(mcp_client *client, const char *cursor,
-                      const mcp_call_options *opt, mcp_reply **ret_reply,
-                      mcp_error *err)
-{
-    struct mcpi_ask ask = {.method = mcpi_method_name(MCPI_METHOD_TOOLS_LIST)};
-    struct mcpi_buf params;
-    int r;
-
-    r = client_check(client, err);
-    if (r < 0)
-        return r;
-    text_buf_init(&params, client);
-    if (cursor) {
-        MCPI_BUF_LITERAL(&params, "{\"cursor\":");
-        r = mcpi_json_write_string(&params, cursor, strlen(cursor));
-        mcpi_buf_char(&params, '}');
-        r = r < 0 ? r : params.status;
-    }
-    if (r == 0) {
-        ask.params = params.data;
-        ask.params_len = params.len;
-        r = ask_and_wait(client, &ask, opt, ret_reply, err);
-    } else {
-        (void)mcpi_error_set(err, r, "cursor: %s", mcp_status_text(r));
-    }
-    mcpi_buf_done(&params);
+        r = mcpi_ask_start(client, &ask, opt, ret_call, NULL);
+    mcp_doc_free(doc);
     return r;
 }
 
@@ -241,7 +125,7 @@ mcp_client_ping(mcp_client *client, const mcp_call_options *opt, mcp_error *err)
     bool ready, modern;
     int r;
 
-    r = client_check(client, err);
+    r = mcpi_client_check(client, err);
     if (r < 0)
         return r;
     pthread_mutex_lock(&client->lock);
@@ -252,7 +136,7 @@ mcp_client_ping(mcp_client *client, const mcp_call_options *opt, mcp_error *err)
         return mcpi_error_set(err, MCP_E_STATE, "the connection is not ready yet");
     if (modern)
         ask.method = mcpi_method_name(MCPI_METHOD_DISCOVER);
-    return ask_and_wait(client, &ask, opt, NULL, err);
+    return mcpi_ask_wait(client, &ask, opt, NULL, err);
 }
 
 /* ---- notifications ------------------------------------------------------- */
@@ -276,11 +160,11 @@ note_send(struct mcpi_post *post)
 
     if (client->peer)
         r = mcpi_peer_notify(client->peer, note->method, note->params, note->params_len,
-                             mcpi_loop_now(client->loop));
+                             mcpi_loop_now(client->host.inside));
     if (r < 0)
-        MCPI_LOG(&client->log, MCP_LOG_WARNING, "notification %s is lost: %s",
+        MCPI_LOG(&client->host.log, MCP_LOG_WARNING, "notification %s is lost: %s",
                  note->method, mcp_status_text(r));
-    mcpi_free(client->mem, note);
+    mcpi_free(client->host.mem, note);
     mcpi_client_unref(client);
 }
 
@@ -290,8 +174,8 @@ note_new(struct mcp_client *client, const char *method, const struct mcpi_text *
     size_t method_size = strlen(method) + 1;
     struct note *note;
 
-    note = mcpi_alloc_zero_first(client->mem, sizeof(*note) + method_size + params->len,
-                                 sizeof(*note));
+    note = mcpi_alloc_zero_first(
+        client->host.mem, sizeof(*note) + method_size + params->len, sizeof(*note));
     if (!note)
         return NULL;
     note->post.fn = note_send;
@@ -314,7 +198,7 @@ mcp_client_notify(mcp_client *client, const char *method, const char *params)
     struct note *note;
     int r;
 
-    r = client_check(client, NULL);
+    r = mcpi_client_check(client, NULL);
     if (r < 0)
         return r;
     if (!method || !method[0] || !mcpi_utf8_valid(method, strlen(method)))
@@ -326,6 +210,6 @@ mcp_client_notify(mcp_client *client, const char *method, const char *params)
     note = note_new(client, method, &found);
     if (!note)
         return MCP_E_NOMEM;
-    mcpi_loop_post(client->loop, &note->post);
+    mcpi_loop_post(client->host.inside, &note->post);
     return 0;
 }

@@ -1,10 +1,10 @@
 /*
  * call.c - a call, from the post that begins it to the moment its loop side lets go
  *
- * call_end is the one ending, on the loop: the id is free, bonds are cut, the outcome
- * is published, the last delivery is added. What can end a call (core, an early cancel,
- * a scope or parent that is over, a start that fails) all leads there, and comes from
- * the loop's thread, so it comes once.
+ * mcpi_handle_end is the one ending, on the loop: the id is free, bonds are cut, the
+ * outcome is published, the last delivery is added. What can end a call (core, an early
+ * cancel, a scope or parent that is over, a start that fails, an answer that was kept,
+ * a check) all leads there, and comes from the loop's thread, so it comes once.
  */
 #include "api/call.h"
 
@@ -14,12 +14,13 @@
 #include <string.h>
 
 #include "api/reply.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 static int64_t
 call_now(const mcp_call *call)
 {
-    return mcpi_loop_now(call->client->loop);
+    return mcpi_loop_now(call->client->host.inside);
 }
 
 /* ---- letting go of the loop side ----------------------------------------- */
@@ -28,7 +29,7 @@ call_now(const mcp_call *call)
 static bool
 call_is_quiet(const mcp_call *call)
 {
-    return !call->begin_out && !call->act_out && !call->final_out &&
+    return !call->begin_out && !call->act_out && !call->final_out && !call->check_out &&
            call->lane_busy == 0 && call->flushing == 0;
 }
 
@@ -78,7 +79,9 @@ call_note_signaled(void *user, int status)
 void
 mcpi_handle_strand(mcp_call *call)
 {
-    assert(call->is_over);
+    assert(call->is_over || !call->core);
+    if (!call->is_over)
+        return; /* answered, and on its way through a check */
     if (call->core) {
         call->signaled = MCP_E_CLOSED; /* what is not told now never will be */
         (void)mcpi_call_flush(call->core, 0, call_note_signaled, call, call_now(call));
@@ -115,8 +118,8 @@ call_publish(mcp_call *call, int status, const struct mcpi_rpc *answer)
     call->error_data = answer->error_data;
 }
 
-static void
-call_end(mcp_call *call, int status, const struct mcpi_rpc *answer)
+void
+mcpi_handle_end(mcp_call *call, int status, const struct mcpi_rpc *answer)
 {
     bool gone;
 
@@ -140,6 +143,32 @@ call_end(mcp_call *call, int status, const struct mcpi_rpc *answer)
         call_detach(call);
 }
 
+/* ---- what core tells ----------------------------------------------------- */
+
+/* What a list or a resource says of itself is remembered, if it was asked for in one
+ * round: with answers of ours it would be another question. */
+static void
+call_remember(mcp_call *call, int status, const struct mcpi_rpc *answer)
+{
+    struct mcp_client *client = call->client;
+    bool is_list = call->key.method != MCPI_METHOD_RESOURCES_READ;
+
+    if (call->key.method == MCPI_METHOD_OTHER || call->rounds_made > 0)
+        return;
+    if (status == MCP_E_PEER && answer->error_code == MCPI_RPC_INVALID_PARAMS &&
+        is_list && call->key.text)
+        mcpi_cache_drop(&client->cache, call->key.method);
+    if (status < 0 ||
+        call->asked != mcpi_cache_changes(&client->cache, call->key.method))
+        return;
+    if (call->key.method == MCPI_METHOD_TOOLS_LIST && !client->opt.no_output_check)
+        mcpi_promises_learn(&client->promises, answer->result, !call->key.text,
+                            call->asked, call_now(call));
+    if (client->peer->dialect->modern && !client->opt.no_cache)
+        mcpi_cache_keep(&client->cache, &call->key, call->asked, answer->doc,
+                        call_now(call));
+}
+
 static void
 core_done(void *user, struct mcpi_call *core, int status, const struct mcpi_rpc *answer)
 {
@@ -148,19 +177,61 @@ core_done(void *user, struct mcpi_call *core, int status, const struct mcpi_rpc 
     (void)core;
     if (status == MCP_E_CANCELED && call->stopped < 0)
         status = call->stopped;
-    call_end(call, status, answer);
+    call_remember(call, status, answer);
+    if (call->tool)
+        mcpi_check_end(call, status, answer);
+    else
+        mcpi_handle_end(call, status, answer);
 }
 
 static void
 core_progress(void *user, struct mcpi_call *core, const struct mcpi_progress *p)
 {
     (void)core;
-    mcpi_handle_progress(user, p);
+    if (!mcpi_check_is_asking(user))
+        mcpi_handle_progress(user, p);
 }
 
-static const struct mcpi_call_ops quiet_ops = {.done = core_done};
+static int
+core_claim(void *user, struct mcpi_call *core, struct mcpi_id *ret_id)
+{
+    mcp_call *call = user;
+    struct mcpi_round_id *id;
+    int r;
+
+    (void)core;
+    id = mcpi_alloc_zero(call->mem, sizeof(*id));
+    if (!id)
+        return MCP_E_NOMEM;
+    r = mcpi_front_renew(&call->client->front, &call->claim, &call->first);
+    if (r < 0) {
+        mcpi_free(call->mem, id);
+        return r;
+    }
+    (void)snprintf(id->text, sizeof(id->text), "%" PRId64, call->claim.id.number);
+    id->next = call->round_ids;
+    call->round_ids = id;
+    atomic_store(&call->id_text, id->text);
+    if (!mcpi_check_is_asking(call))
+        call->rounds_made++;
+    *ret_id = call->claim.id;
+    return 0;
+}
+
+static bool
+core_more(void *user, struct mcpi_call *core, int status, const struct mcpi_rpc *answer,
+          struct mcpi_turn *next)
+{
+    (void)core;
+    return mcpi_check_more(user, status, answer, next);
+}
+
+static const struct mcpi_call_ops quiet_ops = {
+    .done = core_done, .claim = core_claim, .more = core_more};
 static const struct mcpi_call_ops progress_ops = {.done = core_done,
-                                                  .progress = core_progress};
+                                                  .progress = core_progress,
+                                                  .claim = core_claim,
+                                                  .more = core_more};
 
 /* ---- the lane ------------------------------------------------------------ */
 
@@ -199,7 +270,7 @@ static void
 lane_is_idle(struct mcpi_lane *lane)
 {
     mcp_call *call = MCPI_CONTAINER(lane, mcp_call, lane);
-    struct mcpi_loop *loop = call->client->loop;
+    struct mcpi_loop *loop = call->client->host.inside;
     bool post;
 
     pthread_mutex_lock(&call->lock);
@@ -214,18 +285,22 @@ lane_is_idle(struct mcpi_lane *lane)
 int
 mcpi_handle_init_lane(mcp_call *call)
 {
-    return mcpi_lane_init(&call->lane, call->client->pool, call->client->loop,
+    return mcpi_lane_init(&call->lane, call->client->pool, call->client->host.inside,
                           lane_is_busy, lane_is_idle);
 }
 
 /* ---- what the loop is asked to do ---------------------------------------- */
 
-/* Before its end: have core end it, for that reason. */
+/* Before its end: have core end it, for that reason. Without core it is answered, and
+ * is being checked. */
 static void
 call_stop(mcp_call *call, int status, const char *reason)
 {
     call->stopped = status;
-    (void)mcpi_call_cancel(call->core, reason, call_now(call)); /* it is live */
+    if (call->core)
+        (void)mcpi_call_cancel(call->core, reason, call_now(call)); /* it is live */
+    else
+        mcpi_handle_end(call, status, NULL);
 }
 
 /* Nobody wants it any more; core tells nobody. */
@@ -233,7 +308,7 @@ static void
 call_abandon(mcp_call *call)
 {
     call_drop_core(call);
-    call_end(call, MCP_E_CANCELED, NULL);
+    mcpi_handle_end(call, MCP_E_CANCELED, NULL);
 }
 
 static void
@@ -293,17 +368,36 @@ call_start(mcp_call *call)
         .params_len = call->params_len,
         .meta = call->meta,
         .meta_len = call->meta_len,
+        .log_level = call->log_level,
         .timeout_us = call->timeout_us,
         .total_us = call->total_us,
         .reset_on_progress = call->reset_on_progress,
+        .rounds = call->rounds,
         .on_abandon = call->detaches ? MCPI_ABANDON_DETACHES : MCPI_ABANDON_CANCELS,
         .ops = call->on_progress ? &progress_ops : &quiet_ops,
         .user = call,
     };
 
-    if (!call->client->peer)
-        return MCP_E_CLOSED;
     return mcpi_call_start(call->client->peer, &opt, call_now(call), &call->core);
+}
+
+/* What is there already is not asked for again. */
+static bool
+call_answer_kept(mcp_call *call)
+{
+    struct mcpi_cache *cache = &call->client->cache;
+    struct mcpi_rpc kept = {.kind = MCPI_RPC_RESULT};
+
+    if (call->key.method == MCPI_METHOD_OTHER)
+        return false;
+    call->asked = mcpi_cache_changes(cache, call->key.method);
+    if (!call->is_fresh)
+        kept.doc = mcpi_cache_find(cache, &call->key, call_now(call));
+    if (!kept.doc)
+        return false;
+    mcpi_handle_end(call, 0, &kept);
+    mcp_doc_free(kept.doc);
+    return true;
 }
 
 /* What is over already is never sent (B5). A scope is watched before anything is sent:
@@ -319,7 +413,7 @@ call_check_bonds(mcp_call *call)
         return 0;
     r = mcpi_scope_status(call->scope, call_now(call));
     if (r == 0)
-        r = mcpi_scope_hook(call->scope, call->client->loop, &call->scope_hook);
+        r = mcpi_scope_hook(call->scope, call->client->host.inside, &call->scope_hook);
     return r;
 }
 
@@ -336,10 +430,14 @@ call_on_begin(struct mcpi_post *post)
     unwanted = call->is_canceled || call->is_freed;
     pthread_mutex_unlock(&call->lock);
     r = unwanted ? MCP_E_CANCELED : call_check_bonds(call);
+    if (r == 0 && !call->client->peer)
+        r = MCP_E_CLOSED;
+    if (r == 0 && call_answer_kept(call))
+        return;
     if (r == 0)
         r = call_start(call);
     if (r < 0) {
-        call_end(call, r, NULL);
+        mcpi_handle_end(call, r, NULL);
         return;
     }
     if (call->parent) {
@@ -362,10 +460,11 @@ call_claim(mcp_call *call, mcp_error *err)
                               mcpi_id_show(&call->claim.id, shown));
     if (r < 0)
         return mcpi_error_set(err, r, "the connection is closed");
-    if (!call->id_text) {
+    call->first = call->claim.key;
+    if (!atomic_load(&call->id_text)) {
         (void)snprintf(call->number, sizeof(call->number), "%" PRId64,
                        call->claim.id.number);
-        call->id_text = call->number;
+        atomic_init(&call->id_text, call->number);
     }
     return 0;
 }
@@ -397,6 +496,6 @@ mcpi_handle_begin(struct mcp_client *client, const struct mcpi_ask *ask,
         atomic_store(&call->refs, 2);
         *ret_call = call;
     }
-    mcpi_loop_post(client->loop, &call->begin);
+    mcpi_loop_post(client->host.inside, &call->begin);
     return 0;
 }

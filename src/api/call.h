@@ -2,22 +2,28 @@
  * call.h - a call from the inside: a handle that any thread may hold, over a call of
  * core
  *
+ *   rounds -> [the list of tools is asked for] -> [the output is checked] -> over
+ *
  * Three parties. The user's thread claims the id, makes the block and posts `begin`;
  * after that it posts `act` when it wants something (a cancel, its freedom). The loop
  * starts the call of core, hears of its end, publishes the outcome under `lock`, and
  * adds callbacks to the lane. The lane runs them where they may block.
  *
  * The block is counted: the user's handle, and the loop side. The loop side lets go
- * when the call has ended, nothing of it is on its way (begin, act, a delivery, a wait
- * for its signal), and either nobody can ask whether its signal has left, or the client
- * is going. From then on it is `gone`: only memory is left, whatever becomes of loop
- * and pool.
+ * when the call has ended, nothing of it is on its way (begin, act, a delivery, a
+ * check, a wait for its signal), and either nobody can ask whether its signal has left,
+ * or the client is going. From then on it is `gone`: only memory is left, whatever
+ * becomes of loop and pool.
+ *
+ * Each round has an id of its own, claimed on the loop; the text of every id that the
+ * call has had lives as long as the call.
  *
  * `lock` is a leaf and is not held during callbacks.
  */
 #ifndef MCPI_API_CALL_H
 #define MCPI_API_CALL_H
 
+#include "api/cache.h"
 #include "api/client.h"
 #include "core/call.h"
 #include "run/token.h"
@@ -25,7 +31,17 @@
 /* Progress that waits for a slow callback; beyond it the newest replaces the last. */
 #define MCPI_PROGRESS_WAITING 64
 
+/* Pages of the list of tools that are asked for to check one output: beyond that, the
+ * call is more than its check is worth. */
+#define MCPI_CHECK_PAGES_MAX 100
+
 struct mcpi_progress_note;
+
+/* The id of a later round, as text. */
+struct mcpi_round_id {
+    struct mcpi_round_id *next;
+    char text[24];
+};
 
 struct mcp_call {
     atomic_uint refs;
@@ -33,14 +49,18 @@ struct mcp_call {
     struct mcp_client *client; /* counted */
 
     /* What was asked; constant. Texts are in this block. */
-    struct mcpi_claim claim;
-    char number[24]; /* the id as text, if it is a number */
-    const char *id_text;
+    char number[24]; /* the first id as text, if it is a number */
     const char *method, *params, *meta;
     size_t params_len, meta_len;
     int64_t timeout_us, total_us; /* as core has them */
+    const char *log_level;        /* of messages about it; a constant, or NULL */
+    int rounds;                   /* that may follow, as core has it */
     bool reset_on_progress, detaches;
-    bool on_lane; /* has callbacks */
+    struct mcpi_cache_key key; /* its answer may be kept, and be there; or OTHER */
+    bool is_fresh;             /* but the server is to be asked */
+    const char *tool;          /* whose output is checked; NULL: nobody's */
+    bool on_lane;              /* has callbacks */
+    bool has_lane;             /* or may need one for a check */
     mcp_done_fn *done;
     void *done_user;
     void (*on_progress)(mcp_call *call, double progress, double total,
@@ -49,7 +69,12 @@ struct mcp_call {
     struct mcpi_scope *scope;  /* counted; NULL: none */
     struct mcpi_token *parent; /* counted; NULL: none */
 
-    /* Loop thread only. */
+    /* Loop thread only, once it is begun. */
+    struct mcpi_claim claim;
+    struct mcpi_id first; /* the first id, folded */
+    struct mcpi_round_id *round_ids;
+    int rounds_made;
+    uint64_t asked; /* changes of what it asks for, when it did */
     struct mcpi_list in_client;
     struct mcpi_call *core; /* until nobody can ask for its signal */
     struct mcpi_scope_hook scope_hook;
@@ -58,13 +83,23 @@ struct mcp_call {
     int stopped;   /* what ended it, if core only knows "canceled" */
     bool is_over;
 
-    struct mcpi_post begin, act; /* to the loop */
-    struct mcpi_post final;      /* the last delivery on the lane */
-    struct mcpi_lane lane;       /* if on_lane */
+    /* The check of a tool's output (call_check.c): the loop's, or the lane's while it
+     * checks. */
+    mcp_doc *output;              /* the answer, while it waits for its check */
+    struct mcpi_promise *promise; /* counted; what it is checked against */
+    char *page;                   /* params of the page that is asked for, or NULL */
+    unsigned pages;               /* that were asked for */
+    int verdict;
 
-    pthread_mutex_t lock; /* guards all below */
+    struct mcpi_post begin, act;     /* to the loop */
+    struct mcpi_post final;          /* the last delivery on the lane */
+    struct mcpi_post check, checked; /* on the lane; back to the loop */
+    struct mcpi_lane lane;           /* if has_lane */
+
+    _Atomic(const char *) id_text; /* of the round under way */
+    pthread_mutex_t lock;          /* guards all below */
     pthread_cond_t changed;
-    bool begin_out, act_out, final_out; /* posted, not yet run */
+    bool begin_out, act_out, final_out, check_out; /* posted, not yet run */
     unsigned lane_busy;
     unsigned flushing;
     bool is_canceled; /* a cancel was asked for */
@@ -88,10 +123,27 @@ struct mcpi_ask {
     const char *method;
     const char *params; /* one JSON object without space around it, checked; or NULL */
     size_t params_len;
+    struct mcpi_cache_key key; /* if the answer may be kept */
+    const char *tool;          /* whose output is checked, or NULL */
     mcp_done_fn *done;
     void *user;
     bool has_handle; /* somebody will let go of it */
 };
+
+/* ---- asking (ask.c); all [any] ------------------------------------------- */
+
+/* Is there a client, and is it ours? */
+int mcpi_client_check(const struct mcp_client *client, mcp_error *err);
+
+/* Start what is asked, with the caller's options; ret_call NULL: nobody holds it. */
+int mcpi_ask_start(struct mcp_client *client, struct mcpi_ask *ask,
+                   const mcp_call_options *given, mcp_call **ret_call, mcp_error *err);
+
+/* And wait for its end. The thread is asked for leave before anything is sent. */
+int mcpi_ask_wait(struct mcp_client *client, struct mcpi_ask *ask,
+                  const mcp_call_options *given, mcp_reply **ret_reply, mcp_error *err);
+
+/* ---- the handle ---------------------------------------------------------- */
 
 /* Functions on the user's handle are mcpi_handle_*: struct mcpi_call is core's. */
 
@@ -136,6 +188,24 @@ void mcpi_handle_strand(mcp_call *call);
 
 /* Let go of the loop side, if nothing holds it any more. [loop] */
 void mcpi_handle_settle(mcp_call *call);
+
+/* The one ending. answer: what the server said, or NULL. [loop] */
+void mcpi_handle_end(mcp_call *call, int status, const struct mcpi_rpc *answer);
+
+/* ---- the check of a tool's output (call_check.c); all [loop] ------------- */
+
+/* A leg was answered: is the list of tools to be asked for next, or more of it? */
+bool mcpi_check_more(mcp_call *call, int status, const struct mcpi_rpc *answer,
+                     struct mcpi_turn *next);
+
+/* Is what core tells about the list of tools, and not about the call itself? */
+bool mcpi_check_is_asking(const mcp_call *call);
+
+/* Core has ended a call of a tool: end the handle, now or after a check. */
+void mcpi_check_end(mcp_call *call, int status, const struct mcpi_rpc *answer);
+
+/* What is left of it. */
+void mcpi_check_done(mcp_call *call);
 
 /* Tell the user of progress, on the lane (call_progress.c). [loop] */
 void mcpi_handle_progress(mcp_call *call, const struct mcpi_progress *p);

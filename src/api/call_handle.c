@@ -18,7 +18,7 @@ call_is_ours(const mcp_call *call)
 const char *
 mcp_call_id(const mcp_call *call)
 {
-    return call ? call->id_text : NULL;
+    return call ? atomic_load(&((mcp_call *)(uintptr_t)call)->id_text) : NULL;
 }
 
 /* Under lock: the loop has something to look at. True: post act, without the lock. */
@@ -48,7 +48,7 @@ mcpi_handle_cancel(mcp_call *call, const char *reason)
     }
     pthread_mutex_unlock(&call->lock);
     if (post)
-        mcpi_loop_post(call->client->loop, &call->act);
+        mcpi_loop_post(call->client->host.inside, &call->act);
     return live;
 }
 
@@ -91,7 +91,19 @@ call_describe(const mcp_call *call, mcp_error *err)
     case MCP_E_CLOSED:
         return mcpi_error_set(
             err, status, "the connection closed before %s was answered", call->method);
+    case MCP_E_LIMIT:
+        if (call->rounds < 0 || call->rounds_made < call->rounds)
+            return mcpi_error_set(err, status, "%s: %s", call->method,
+                                  mcp_status_text(status));
+        return mcpi_error_set(err, status,
+                              "%s: the server has asked more than %d times",
+                              call->method, call->rounds);
     case MCP_E_PROTO:
+        if (call->verdict < 0) {
+            if (err)
+                *err = call->error;
+            return status;
+        }
         return mcpi_error_set(err, status, "the answer to %s is none of the protocol's",
                               call->method);
     default:
@@ -196,7 +208,7 @@ flush_begin(struct mcpi_post *post)
         return;
     }
     r = mcpi_call_flush(call->core, flush->within_us, flush_end, flush,
-                        mcpi_loop_now(call->client->loop));
+                        mcpi_loop_now(call->client->host.inside));
     if (r < 0)
         flush_end(flush, r);
 }
@@ -226,7 +238,7 @@ call_flush(mcp_call *call, int64_t within_us)
     pthread_mutex_unlock(&call->lock);
     if (gone)
         return flush.status;
-    mcpi_loop_post(call->client->loop, &flush.post);
+    mcpi_loop_post(call->client->host.inside, &flush.post);
     pthread_mutex_lock(&call->lock);
     flush_wait(&flush);
     pthread_mutex_unlock(&call->lock);
@@ -295,7 +307,7 @@ call_let_go(mcp_call *call, bool frees)
     post = call_wants_act(call);
     pthread_mutex_unlock(&call->lock);
     if (post)
-        mcpi_loop_post(call->client->loop, &call->act);
+        mcpi_loop_post(call->client->host.inside, &call->act);
     /* a callback that runs may wait for this very thread, if it is a loop's */
     if (frees && call->on_lane && mcpi_client_may_wait(call->client, NULL) == 0)
         mcpi_lane_wait(&call->lane);

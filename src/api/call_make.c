@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "run/thread.h"
+#include "wire/severity.h"
 #include "json/value.h"
 
 static bool
@@ -44,7 +45,7 @@ mcpi_object_text(const struct mcp_client *client, const char *text, const char *
     mcp_doc *doc;
     int r;
 
-    r = mcpi_doc_parse(client->mem, found.text, found.len, &limits, &doc);
+    r = mcpi_doc_parse(client->host.mem, found.text, found.len, &limits, &doc);
     if (r == MCP_E_SYNTAX)
         return mcpi_error_set(err, MCP_E_INVAL, "%s: not valid JSON", what);
     if (r < 0)
@@ -77,20 +78,52 @@ meta_check(const mcp_json *meta, mcp_error *err)
     return 0;
 }
 
-static int
-meta_find(const struct mcp_client *client, const char *text, struct mcpi_text *ret,
-          mcp_error *err)
+/* What the request is part of that this is done for (W3C trace context), unless the
+ * caller has said something else. into: `{` and the caller's own members. */
+static void
+trace_write(struct mcpi_buf *into, const mcp_json *own, const mcp_json *parents)
 {
-    mcp_doc *doc = NULL;
-    int r;
+    static const char *const keys[] = {"traceparent", "tracestate", "baggage"};
+    bool comma = mcp_json_count(own) > 0;
+    const mcp_json *value;
+    size_t i;
 
-    *ret = (struct mcpi_text){NULL, 0};
-    if (!text)
-        return 0;
-    r = mcpi_object_text(client, text, "meta", ret, &doc, err);
-    if (r < 0)
-        return r;
-    r = meta_check(mcp_doc_root(doc), err);
+    for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        value = mcp_json_get(parents, keys[i]);
+        if (mcp_json_get_type(value) != MCP_JSON_STRING || mcp_json_get(own, keys[i]))
+            continue;
+        if (comma)
+            mcpi_buf_char(into, ',');
+        (void)mcpi_json_write_string(into, keys[i], strlen(keys[i]));
+        mcpi_buf_char(into, ':');
+        mcpi_json_write(into, value); /* all failures are the buffer's */
+        comma = true;
+    }
+}
+
+/* The caller's own members and the trace, as text of an object; empty: neither. */
+static int
+meta_write(const struct mcp_client *client, const mcp_call_options *opt,
+           struct mcpi_buf *into, mcp_error *err)
+{
+    struct mcpi_text found = {NULL, 0};
+    mcp_doc *doc = NULL;
+    int r = 0;
+
+    if (opt->meta)
+        r = mcpi_object_text(client, opt->meta, "meta", &found, &doc, err);
+    if (r == 0 && doc)
+        r = meta_check(mcp_doc_root(doc), err);
+    if (r == 0) {
+        mcpi_buf_char(into, '{');
+        if (doc)
+            mcpi_buf_append(into, found.text + 1, found.len - 2);
+        trace_write(into, mcp_doc_root(doc), mcp_request_meta(opt->parent));
+        mcpi_buf_char(into, '}');
+        if (into->status < 0)
+            r = mcpi_error_set(err, into->status, "meta: %s",
+                               mcp_status_text(into->status));
+    }
     mcp_doc_free(doc);
     return r;
 }
@@ -134,8 +167,9 @@ id_read(const mcp_id *id, struct mcpi_id *ret, mcp_error *err)
 struct parts {
     struct mcpi_id id;
     struct mcpi_buf id_text; /* of a text; else empty */
+    struct mcpi_buf meta_text;
     size_t method_len;
-    struct mcpi_text params, meta;
+    struct mcpi_text params, meta, key, tool;
 };
 
 static const char *
@@ -155,7 +189,8 @@ static mcp_call *
 block_new(const mcp_allocator *mem, const char *method, const struct parts *parts)
 {
     size_t texts = parts->id.len + parts->id_text.len + parts->method_len +
-                   parts->params.len + parts->meta.len + 5;
+                   parts->params.len + parts->meta.len + parts->key.len +
+                   parts->tool.len + 7;
     mcp_call *call;
     char *at;
 
@@ -166,12 +201,16 @@ block_new(const mcp_allocator *mem, const char *method, const struct parts *part
     call->mem = mem;
     call->claim.id = parts->id;
     call->claim.id.text = mcpi_text_stow(&at, parts->id.text, parts->id.len);
-    call->id_text = mcpi_text_stow(&at, parts->id_text.data, parts->id_text.len);
+    atomic_init(&call->id_text,
+                mcpi_text_stow(&at, parts->id_text.data, parts->id_text.len));
     call->method = mcpi_text_stow(&at, method, parts->method_len);
     call->params = stow_line(&at, &parts->params);
     call->params_len = parts->params.len;
     call->meta = stow_line(&at, &parts->meta);
     call->meta_len = parts->meta.len;
+    call->key.text = mcpi_text_stow(&at, parts->key.text, parts->key.len);
+    call->key.len = parts->key.len;
+    call->tool = mcpi_text_stow(&at, parts->tool.text, parts->tool.len);
     return call;
 }
 
@@ -179,8 +218,11 @@ static int
 block_make(const struct mcp_client *client, const struct mcpi_ask *ask,
            const mcp_call_options *opt, mcp_call **ret, mcp_error *err)
 {
+    const char *tool = client->opt.no_output_check ? NULL : ask->tool;
     struct parts parts = {.method_len = strlen(ask->method),
-                          .params = {ask->params, ask->params_len}};
+                          .params = {ask->params, ask->params_len},
+                          .key = {ask->key.text, ask->key.len},
+                          .tool = {tool, tool ? strlen(tool) : 0}};
     int r;
 
     if (parts.method_len == 0 || !mcpi_utf8_valid(ask->method, parts.method_len))
@@ -188,16 +230,21 @@ block_make(const struct mcp_client *client, const struct mcpi_ask *ask,
     r = id_read(&opt->id, &parts.id, err);
     if (r < 0)
         return r;
-    r = meta_find(client, opt->meta, &parts.meta, err);
-    if (r < 0)
-        return r;
-    mcpi_buf_init(&parts.id_text, client->mem, MCPI_FRAME_MAX);
-    if (parts.id.kind == MCPI_ID_STRING)
+    mcpi_buf_init(&parts.meta_text, client->host.mem, client->max_bytes);
+    mcpi_buf_init(&parts.id_text, client->host.mem, MCPI_FRAME_MAX);
+    if (opt->meta || opt->parent)
+        r = meta_write(client, opt, &parts.meta_text, err);
+    if (r == 0 && parts.id.kind == MCPI_ID_STRING)
         mcpi_id_write(&parts.id_text, &parts.id);
-    *ret = parts.id_text.status < 0 ? NULL
-                                    : block_new(client->mem, ask->method, &parts);
+    if (parts.meta_text.len > 2) /* `{}` says nothing */
+        parts.meta = (struct mcpi_text){parts.meta_text.data, parts.meta_text.len};
+    if (r == 0 && parts.id_text.status == 0)
+        *ret = block_new(client->host.mem, ask->method, &parts);
     mcpi_buf_done(&parts.id_text);
-    return *ret ? 0 : mcpi_error_set(err, MCP_E_NOMEM, "out of memory");
+    mcpi_buf_done(&parts.meta_text);
+    if (r == 0 && !*ret)
+        r = mcpi_error_set(err, MCP_E_NOMEM, "out of memory");
+    return r;
 }
 
 /* ---- its options --------------------------------------------------------- */
@@ -213,13 +260,44 @@ timeout_read(int64_t ms, int64_t *ret_us)
     return mcpi_time_option(ms, ret_us);
 }
 
+/* Those of the client's that a call may have of its own. */
+static int
+defaults_take(mcp_call *call, const struct mcp_client *client,
+              const mcp_call_options *opt, mcp_error *err)
+{
+    int rounds = opt->rounds ? opt->rounds : client->opt.rounds;
+    enum mcp_severity wanted = opt->messages;
+
+    if (opt->rounds < -1)
+        return mcpi_error_set(err, MCP_E_INVAL, "rounds: there cannot be %d",
+                              opt->rounds);
+    if (wanted == MCP_SEVERITY_NONE)
+        wanted = (enum mcp_severity)atomic_load(&client->messages);
+    else if (!mcpi_severity_is_one(wanted))
+        return mcpi_error_set(err, MCP_E_INVAL, "messages: of no severity there is");
+    if (wanted != MCP_SEVERITY_NONE)
+        call->log_level = mcpi_severity_name(wanted);
+    call->rounds = rounds < 0 ? MCPI_ROUNDS_NONE : rounds;
+    if (rounds == 0)
+        call->rounds = MCPI_ROUNDS_DEFAULT;
+    return 0;
+}
+
 static int
 options_take(mcp_call *call, const struct mcpi_ask *ask, const mcp_call_options *opt,
              mcp_error *err)
 {
+    int r;
+
     if (!timeout_read(opt->timeout_ms, &call->timeout_us) ||
         !timeout_read(opt->total_ms, &call->total_us))
         return mcpi_error_set(err, MCP_E_INVAL, "a time must not be negative");
+    r = defaults_take(call, call->client, opt, err);
+    if (r < 0)
+        return r;
+    /* whatever else the caller says to the server may make it another question */
+    call->key.method = opt->meta ? MCPI_METHOD_OTHER : ask->key.method;
+    call->is_fresh = opt->fresh || call->client->opt.no_cache;
     call->reset_on_progress = opt->reset_on_progress;
     call->detaches = opt->on_abandon == MCP_ABANDON_DETACHES;
     call->done = ask->done;
@@ -227,6 +305,7 @@ options_take(mcp_call *call, const struct mcpi_ask *ask, const mcp_call_options 
     call->on_progress = opt->on_progress;
     call->progress_user = opt->user;
     call->on_lane = call->done || call->on_progress;
+    call->has_lane = call->on_lane || call->tool;
     call->is_let_go = !ask->has_handle;
     return 0;
 }
@@ -263,7 +342,7 @@ locks_make(mcp_call *call)
     r = mcpi_cond_init(&call->changed);
     if (r < 0)
         goto no_condition;
-    r = call->on_lane ? mcpi_handle_init_lane(call) : 0;
+    r = call->has_lane ? mcpi_handle_init_lane(call) : 0;
     if (r < 0)
         goto no_lane;
     return 0;
@@ -275,10 +354,17 @@ no_condition:
     return r;
 }
 
-/* What was made before the locks. */
+/* What was made before the locks, and the ids that it has had. */
 static void
 call_drop(mcp_call *call)
 {
+    struct mcpi_round_id *id = call->round_ids;
+    struct mcpi_round_id *next;
+
+    for (; id; id = next) {
+        next = id->next;
+        mcpi_free(call->mem, id);
+    }
     mcpi_scope_unref(call->scope);
     mcpi_token_unref(call->parent);
     mcpi_free(call->mem, call);
@@ -320,11 +406,12 @@ mcpi_handle_unref(mcp_call *call)
 
     if (atomic_fetch_sub_explicit(&call->refs, 1, memory_order_acq_rel) != 1)
         return;
-    if (call->on_lane)
+    if (call->has_lane)
         mcpi_lane_done(&call->lane);
     pthread_cond_destroy(&call->changed);
     pthread_mutex_destroy(&call->lock);
     mcp_doc_free(call->answer);
+    mcpi_check_done(call);
     call_drop(call);
     mcpi_client_unref(client);
 }

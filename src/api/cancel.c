@@ -27,7 +27,7 @@ mcp_request_cancel_reason(const mcp_request *req)
 static bool
 request_is_signal_only(const mcp_request *req)
 {
-    return req->tool && req->tool->signal_only;
+    return req->handler && req->handler->signal_only;
 }
 
 /* ---- its token ---------------------------------------------------------- */
@@ -48,7 +48,7 @@ mcpi_request_get_token(mcp_request *req)
 
     if (token)
         return token;
-    token = mcpi_token_new(req->server->mem);
+    token = mcpi_token_new(req->host->mem);
     if (!token)
         return NULL;
     if (!atomic_compare_exchange_strong(&req->token, &none, token)) {
@@ -75,7 +75,7 @@ mcp_request_cancel_fd(mcp_request *req, int *ret_fd)
 
     if (!req || !ret_fd)
         return MCP_E_INVAL;
-    if (mcpi_server_guard(req->server) < 0)
+    if (mcpi_host_guard(req->host) < 0)
         return MCP_E_STATE;
     token = mcpi_request_get_token(req);
     if (!token)
@@ -103,10 +103,10 @@ mcp_request_on_cancel(mcp_request *req, void (*fn)(void *user), void *user,
 
     if (!req || !fn)
         return MCP_E_INVAL;
-    if (mcpi_server_guard(req->server) < 0 || atomic_load(&req->over))
+    if (mcpi_host_guard(req->host) < 0 || atomic_load(&req->over))
         return MCP_E_STATE;
     token = mcpi_request_get_token(req);
-    hook = token ? mcpi_alloc_zero(req->server->mem, sizeof(*hook)) : NULL;
+    hook = token ? mcpi_alloc_zero(req->host->mem, sizeof(*hook)) : NULL;
     if (!hook)
         return MCP_E_NOMEM;
     hook->hook.fn = fn;
@@ -123,13 +123,13 @@ mcp_request_on_cancel(mcp_request *req, void (*fn)(void *user), void *user,
 void
 mcp_request_off_cancel(mcp_request *req, mcp_cancel_hook *hook)
 {
-    if (!req || !hook || mcpi_server_guard(req->server) < 0)
+    if (!req || !hook || mcpi_host_guard(req->host) < 0)
         return;
     pthread_mutex_lock(&req->lock);
     mcpi_list_remove(&hook->in_request);
     pthread_mutex_unlock(&req->lock);
     mcpi_token_unhook(atomic_load(&req->token), &hook->hook);
-    mcpi_free(req->server->mem, hook);
+    mcpi_free(req->host->mem, hook);
 }
 
 static mcp_cancel_hook *
@@ -153,7 +153,7 @@ mcpi_request_unhook_all(mcp_request *req)
         return; /* nor hooks */
     for (hook = hook_pop(req); hook; hook = hook_pop(req)) {
         mcpi_token_unhook(token, &hook->hook);
-        mcpi_free(req->server->mem, hook);
+        mcpi_free(req->host->mem, hook);
     }
 }
 
@@ -174,25 +174,25 @@ mcpi_request_flag(mcp_request *req, const char *reason)
 static void
 request_note_told(mcp_request *req)
 {
-    mcp_server *server = req->server;
+    struct mcpi_host *host = req->host;
 
-    pthread_mutex_lock(&server->lock);
-    req->told_at = mcpi_loop_now(server->inside);
-    mcpi_list_append(&server->told, &req->told);
-    pthread_mutex_unlock(&server->lock);
+    pthread_mutex_lock(&host->lock);
+    req->told_at = mcpi_loop_now(host->inside);
+    mcpi_list_append(&host->told, &req->told);
+    pthread_mutex_unlock(&host->lock);
 }
 
 void
 mcpi_request_stop(mcp_request *req)
 {
-    bool runs = req->tool && req->tool->kind == MCPI_RUNS;
-    bool withdrawn = runs && mcpi_pool_withdraw(req->server->pool, &req->job);
+    bool runs = req->handler && req->handler->kind == MCPI_RUNS;
+    bool withdrawn = runs && mcpi_pool_withdraw(req->host->pool, &req->job);
     struct mcpi_token *token;
 
     mcpi_middleware_canceled(req);
     request_note_told(req);
     if (runs && !withdrawn)
-        mcpi_pool_lose(req->server->pool, &req->job);
+        mcpi_pool_lose(req->host->pool, &req->job);
     token = atomic_load(&req->token);
     if (token && !request_is_signal_only(req))
         mcpi_token_run_hooks(token); /* may end one that was begun: it may be gone */

@@ -1,27 +1,39 @@
 /*
- * catalog.c - the tools of a server, by name
+ * catalog.c - what a server offers of one kind, by its key
  *
  * The lock is never held while memory is asked for or text is written: a page is copied
  * as references first, and an array that must grow is made ready outside.
  */
 #include "api/catalog.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/mem.h"
 
 #define ROOM_FIRST 16
-#define MARK_DIGITS 16 /* of a cursor's signature, hexadecimal */
+#define MARK_SIZE 8 /* bytes of a cursor's signature, at its beginning */
+
+/* The key of a list is made of the common one and its name: a cursor of one list says
+ * nothing to another. */
+static void
+catalog_derive(struct mcpi_catalog *catalog, const unsigned char key[MCPI_SEED_SIZE])
+{
+    uint64_t common[2];
+
+    memcpy(common, key, sizeof(common));
+    catalog->key[0] = mcpi_siphash(common, catalog->member, strlen(catalog->member));
+    catalog->key[1] = mcpi_siphash(common, &catalog->key[0], sizeof(catalog->key[0]));
+}
 
 int
 mcpi_catalog_init(struct mcpi_catalog *catalog, const mcp_allocator *mem,
-                  const unsigned char key[MCPI_SEED_SIZE])
+                  const char *member, const unsigned char key[MCPI_SEED_SIZE])
 {
     memset(catalog, 0, sizeof(*catalog));
     catalog->mem = mem;
-    memcpy(catalog->key, key, sizeof(catalog->key));
+    catalog->member = member;
+    catalog_derive(catalog, key);
     return pthread_mutex_init(&catalog->lock, NULL) == 0 ? 0 : MCP_E_NOMEM;
 }
 
@@ -29,20 +41,20 @@ void
 mcpi_catalog_done(struct mcpi_catalog *catalog)
 {
     for (size_t i = 0; i < catalog->count; i++)
-        mcpi_tool_unref(catalog->tools[i]);
-    mcpi_free(catalog->mem, catalog->tools);
+        mcpi_offer_unref(catalog->offers[i]);
+    mcpi_free(catalog->mem, catalog->offers);
     pthread_mutex_destroy(&catalog->lock);
 }
 
-/* Under lock: the first tool whose name is not before this one. */
+/* Under lock: the first offer whose key is not before this one. */
 static size_t
-catalog_at(const struct mcpi_catalog *catalog, const char *name)
+catalog_at(const struct mcpi_catalog *catalog, const char *key)
 {
     size_t low = 0, high = catalog->count, middle;
 
     while (low < high) {
         middle = low + (high - low) / 2;
-        if (strcmp(catalog->tools[middle]->name, name) < 0)
+        if (strcmp(catalog->offers[middle]->key, key) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -52,30 +64,30 @@ catalog_at(const struct mcpi_catalog *catalog, const char *name)
 
 /* Under lock. */
 static bool
-catalog_has(const struct mcpi_catalog *catalog, size_t at, const char *name)
+catalog_has(const struct mcpi_catalog *catalog, size_t at, const char *key)
 {
-    return at < catalog->count && strcmp(catalog->tools[at]->name, name) == 0;
+    return at < catalog->count && strcmp(catalog->offers[at]->key, key) == 0;
 }
 
 /* ---- changing it -------------------------------------------------------- */
 
-/* Make room for more than `room` tools; somebody else may have done it meanwhile. */
+/* Make room for more than `room` offers; somebody else may have done it meanwhile. */
 static int
 catalog_grow(struct mcpi_catalog *catalog, size_t room)
 {
     size_t more = room ? room * 2 : ROOM_FIRST;
-    struct mcpi_tool **tools, **old;
+    struct mcpi_offer **offers, **old;
 
-    tools = mcpi_alloc(catalog->mem, more * sizeof(tools[0]));
-    if (!tools)
+    offers = mcpi_alloc(catalog->mem, more * sizeof(offers[0]));
+    if (!offers)
         return MCP_E_NOMEM;
     pthread_mutex_lock(&catalog->lock);
-    old = tools;
+    old = offers;
     if (catalog->room < more) {
         if (catalog->count > 0)
-            memcpy(tools, catalog->tools, catalog->count * sizeof(tools[0]));
-        old = catalog->tools;
-        catalog->tools = tools;
+            memcpy(offers, catalog->offers, catalog->count * sizeof(offers[0]));
+        old = catalog->offers;
+        catalog->offers = offers;
         catalog->room = more;
     }
     pthread_mutex_unlock(&catalog->lock);
@@ -85,22 +97,23 @@ catalog_grow(struct mcpi_catalog *catalog, size_t room)
 
 /* 0: added. MCP_E_AGAIN: no room; *ret_room is what there is. */
 static int
-catalog_try_add(struct mcpi_catalog *catalog, struct mcpi_tool *tool, size_t *ret_room)
+catalog_try_add(struct mcpi_catalog *catalog, struct mcpi_offer *offer,
+                size_t *ret_room)
 {
     size_t at;
     int r = 0;
 
     pthread_mutex_lock(&catalog->lock);
-    at = catalog_at(catalog, tool->name);
+    at = catalog_at(catalog, offer->key);
     *ret_room = catalog->room;
-    if (catalog_has(catalog, at, tool->name)) {
+    if (catalog_has(catalog, at, offer->key)) {
         r = MCP_E_INVAL;
     } else if (catalog->count == catalog->room) {
         r = MCP_E_AGAIN;
     } else {
-        memmove(catalog->tools + at + 1, catalog->tools + at,
-                (catalog->count - at) * sizeof(catalog->tools[0]));
-        catalog->tools[at] = tool;
+        memmove(catalog->offers + at + 1, catalog->offers + at,
+                (catalog->count - at) * sizeof(catalog->offers[0]));
+        catalog->offers[at] = offer;
         catalog->count++;
     }
     pthread_mutex_unlock(&catalog->lock);
@@ -108,86 +121,56 @@ catalog_try_add(struct mcpi_catalog *catalog, struct mcpi_tool *tool, size_t *re
 }
 
 int
-mcpi_catalog_add(struct mcpi_catalog *catalog, struct mcpi_tool *take_tool)
+mcpi_catalog_add(struct mcpi_catalog *catalog, struct mcpi_offer *take_offer)
 {
     size_t room;
     int r;
 
-    r = catalog_try_add(catalog, take_tool, &room);
+    r = catalog_try_add(catalog, take_offer, &room);
     while (r == MCP_E_AGAIN) {
         r = catalog_grow(catalog, room);
         if (r == 0)
-            r = catalog_try_add(catalog, take_tool, &room);
+            r = catalog_try_add(catalog, take_offer, &room);
     }
     return r;
 }
 
 int
-mcpi_catalog_remove(struct mcpi_catalog *catalog, const char *name)
+mcpi_catalog_remove(struct mcpi_catalog *catalog, const char *key)
 {
-    struct mcpi_tool *tool = NULL;
+    struct mcpi_offer *offer = NULL;
     size_t at;
 
     pthread_mutex_lock(&catalog->lock);
-    at = catalog_at(catalog, name);
-    if (catalog_has(catalog, at, name)) {
-        tool = catalog->tools[at];
+    at = catalog_at(catalog, key);
+    if (catalog_has(catalog, at, key)) {
+        offer = catalog->offers[at];
         catalog->count--;
-        memmove(catalog->tools + at, catalog->tools + at + 1,
-                (catalog->count - at) * sizeof(catalog->tools[0]));
+        memmove(catalog->offers + at, catalog->offers + at + 1,
+                (catalog->count - at) * sizeof(catalog->offers[0]));
     }
     pthread_mutex_unlock(&catalog->lock);
-    mcpi_tool_unref(tool);
-    return tool ? 0 : MCP_E_INVAL;
+    mcpi_offer_unref(offer);
+    return offer ? 0 : MCP_E_INVAL;
 }
 
-struct mcpi_tool *
-mcpi_catalog_find(struct mcpi_catalog *catalog, const char *name, size_t len)
+struct mcpi_offer *
+mcpi_catalog_find(struct mcpi_catalog *catalog, const char *key, size_t len)
 {
-    struct mcpi_tool *tool = NULL;
+    struct mcpi_offer *offer = NULL;
     size_t at;
 
-    if (strlen(name) != len)
+    if (strlen(key) != len)
         return NULL; /* U+0000 in it */
     pthread_mutex_lock(&catalog->lock);
-    at = catalog_at(catalog, name);
-    if (catalog_has(catalog, at, name))
-        tool = mcpi_tool_ref(catalog->tools[at]);
+    at = catalog_at(catalog, key);
+    if (catalog_has(catalog, at, key))
+        offer = mcpi_offer_ref(catalog->offers[at]);
     pthread_mutex_unlock(&catalog->lock);
-    return tool;
+    return offer;
 }
 
-/* ---- pages -------------------------------------------------------------- */
-
-static void
-cursor_sign(const struct mcpi_catalog *catalog, const char *name,
-            char mark[MARK_DIGITS + 1])
-{
-    uint64_t hash = mcpi_siphash(catalog->key, name, strlen(name));
-
-    snprintf(mark, MARK_DIGITS + 1, "%016" PRIx64, hash);
-}
-
-/* The name a cursor of ours carries, or NULL. */
-static const char *
-cursor_name(const struct mcpi_catalog *catalog, const char *cursor)
-{
-    const char *name = cursor + MARK_DIGITS;
-    char mark[MARK_DIGITS + 1];
-
-    if (strlen(cursor) <= MARK_DIGITS)
-        return NULL;
-    cursor_sign(catalog, name, mark);
-    return memcmp(mark, cursor, MARK_DIGITS) == 0 ? name : NULL;
-}
-
-struct page {
-    struct mcpi_tool **tools; /* each with a reference */
-    size_t count;
-    bool is_last;
-};
-
-/* Under lock: where a page after that name begins. */
+/* Under lock: where what follows that key begins. */
 static size_t
 catalog_from(const struct mcpi_catalog *catalog, const char *after)
 {
@@ -195,6 +178,87 @@ catalog_from(const struct mcpi_catalog *catalog, const char *after)
 
     return after && catalog_has(catalog, at, after) ? at + 1 : at;
 }
+
+struct mcpi_offer *
+mcpi_catalog_after(struct mcpi_catalog *catalog, const char *key)
+{
+    struct mcpi_offer *offer = NULL;
+    size_t at;
+
+    pthread_mutex_lock(&catalog->lock);
+    at = catalog_from(catalog, key);
+    if (at < catalog->count)
+        offer = mcpi_offer_ref(catalog->offers[at]);
+    pthread_mutex_unlock(&catalog->lock);
+    return offer;
+}
+
+/* ---- cursors: base64url of a signature and a key ------------------------ */
+
+static void
+cursor_sign(const struct mcpi_catalog *catalog, const char *key, size_t len,
+            unsigned char mark[MARK_SIZE])
+{
+    uint64_t hash = mcpi_siphash(catalog->key, key, len);
+
+    memcpy(mark, &hash, MARK_SIZE);
+}
+
+static void
+cursor_write(const struct mcpi_catalog *catalog, const char *key, struct mcpi_buf *into)
+{
+    unsigned char mark[MARK_SIZE];
+    struct mcpi_buf plain;
+
+    cursor_sign(catalog, key, strlen(key), mark);
+    mcpi_buf_init(&plain, catalog->mem, into->max);
+    mcpi_buf_append(&plain, mark, sizeof(mark));
+    mcpi_buf_text(&plain, key);
+    if (plain.status < 0)
+        into->status = plain.status;
+    else
+        mcpi_base64url_write(into, plain.data, plain.len);
+    mcpi_buf_done(&plain);
+}
+
+/* In the same time whichever byte is the wrong one: it tells nobody how to go on. */
+static bool
+marks_are_equal(const unsigned char *a, const unsigned char *b)
+{
+    unsigned difference = 0;
+
+    for (size_t i = 0; i < MARK_SIZE; i++)
+        difference |= (unsigned)(a[i] ^ b[i]);
+    return difference == 0;
+}
+
+/* The key that a cursor of ours carries, terminated, at MARK_SIZE of `plain`. */
+static int
+cursor_read(const struct mcpi_catalog *catalog, const char *cursor,
+            struct mcpi_buf *plain)
+{
+    unsigned char mark[MARK_SIZE];
+    int r;
+
+    r = mcpi_base64url_read(plain, cursor, strlen(cursor));
+    if (r < 0)
+        return r;
+    if (plain->len < MARK_SIZE)
+        return MCP_E_INVAL;
+    cursor_sign(catalog, plain->data + MARK_SIZE, plain->len - MARK_SIZE, mark);
+    if (!marks_are_equal(mark, (const unsigned char *)plain->data))
+        return MCP_E_INVAL;
+    mcpi_buf_char(plain, '\0');
+    return plain->status;
+}
+
+/* ---- pages -------------------------------------------------------------- */
+
+struct page {
+    struct mcpi_offer **offers; /* each with a reference */
+    size_t count;
+    bool is_last;
+};
 
 static void
 page_copy(struct mcpi_catalog *catalog, const char *after, size_t room,
@@ -208,7 +272,7 @@ page_copy(struct mcpi_catalog *catalog, const char *after, size_t room,
     page->count = left < room ? left : room;
     page->is_last = page->count == left;
     for (size_t i = 0; i < page->count; i++)
-        page->tools[i] = mcpi_tool_ref(catalog->tools[from + i]);
+        page->offers[i] = mcpi_offer_ref(catalog->offers[from + i]);
     pthread_mutex_unlock(&catalog->lock);
 }
 
@@ -225,8 +289,8 @@ page_take(struct mcpi_catalog *catalog, const char *after, size_t most,
         room = most;
     if (room == 0)
         room = 1; /* no allocation of nothing */
-    page->tools = mcpi_alloc(catalog->mem, room * sizeof(page->tools[0]));
-    if (!page->tools)
+    page->offers = mcpi_alloc(catalog->mem, room * sizeof(page->offers[0]));
+    if (!page->offers)
         return MCP_E_NOMEM;
     page_copy(catalog, after, room, page);
     return 0;
@@ -236,47 +300,56 @@ static void
 page_write(const struct mcpi_catalog *catalog, const struct page *page,
            struct mcpi_buf *into)
 {
-    char mark[MARK_DIGITS + 1];
-    const char *text, *last;
+    const char *text;
     size_t len = 0;
 
-    MCPI_BUF_LITERAL(into, "\"tools\":[");
+    mcpi_buf_char(into, '"');
+    mcpi_buf_text(into, catalog->member);
+    MCPI_BUF_LITERAL(into, "\":[");
     for (size_t i = 0; i < page->count; i++) {
         if (i > 0)
             mcpi_buf_char(into, ',');
-        text = mcp_builder_text(page->tools[i]->shown, &len);
+        text = mcp_builder_text(page->offers[i]->shown, &len);
         mcpi_buf_append(into, text, len);
     }
     mcpi_buf_char(into, ']');
     if (page->is_last || page->count == 0)
         return;
-    last = page->tools[page->count - 1]->name;
-    cursor_sign(catalog, last, mark);
     MCPI_BUF_LITERAL(into, ",\"nextCursor\":\"");
-    mcpi_buf_text(into, mark);
-    mcpi_buf_text(into, last); /* a tool's name needs no escape */
+    cursor_write(catalog, page->offers[page->count - 1]->key, into);
     mcpi_buf_char(into, '"');
+}
+
+static int
+page_append(struct mcpi_catalog *catalog, const char *after, size_t most,
+            struct mcpi_buf *into)
+{
+    struct page page;
+    int r;
+
+    r = page_take(catalog, after, most, &page);
+    if (r < 0)
+        return r;
+    page_write(catalog, &page, into);
+    for (size_t i = 0; i < page.count; i++)
+        mcpi_offer_unref(page.offers[i]);
+    mcpi_free(catalog->mem, page.offers);
+    return 0;
 }
 
 int
 mcpi_catalog_page(struct mcpi_catalog *catalog, const char *cursor, size_t most,
                   struct mcpi_buf *into)
 {
-    const char *after = NULL;
-    struct page page;
+    struct mcpi_buf plain;
     int r;
 
-    if (cursor) {
-        after = cursor_name(catalog, cursor);
-        if (!after)
-            return MCP_E_INVAL;
-    }
-    r = page_take(catalog, after, most, &page);
-    if (r < 0)
-        return r;
-    page_write(catalog, &page, into);
-    for (size_t i = 0; i < page.count; i++)
-        mcpi_tool_unref(page.tools[i]);
-    mcpi_free(catalog->mem, page.tools);
-    return 0;
+    if (!cursor)
+        return page_append(catalog, NULL, most, into);
+    mcpi_buf_init(&plain, catalog->mem, SIZE_MAX);
+    r = cursor_read(catalog, cursor, &plain);
+    if (r == 0)
+        r = page_append(catalog, plain.data + MARK_SIZE, most, into);
+    mcpi_buf_done(&plain);
+    return r;
 }

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "run/random.h"
 #include "run/thread.h"
+#include "wire/severity.h"
 
 /* Workers of the pool are idle by the time it is freed. */
 #define POOL_US (5 * INT64_C(1000000))
@@ -36,14 +37,14 @@ mcpi_client_ref(struct mcp_client *client)
 bool
 mcpi_client_is_ours(const struct mcp_client *client)
 {
-    return mcpi_loop_is_ours(client->loop);
+    return mcpi_loop_is_ours(client->host.inside);
 }
 
 int
 mcpi_client_may_wait(const struct mcp_client *client, mcp_error *err)
 {
     if (mcpi_loop_any_here() ||
-        (client->borrowed && mcpi_loop_is_its_thread(client->borrowed)))
+        (client->host.loop && mcpi_loop_is_its_thread(client->host.loop)))
         return mcpi_error_set(err, MCP_E_STATE, "the thread of a loop must not wait");
     return 0;
 }
@@ -62,15 +63,16 @@ mcpi_client_wants_look(struct mcp_client *client)
 void
 mcpi_client_dismantle(struct mcp_client *client)
 {
-    (void)mcpi_engine_free(client->engine); /* if it was never opened: without peers */
-    client->engine = NULL;
-    (void)mcpi_pool_free(client->pool, POOL_US); /* late: its last worker frees it */
-    client->pool = NULL;
-    if (client->borrowed)
-        mcpi_loop_leave(client->borrowed);
+    (void)mcpi_engine_free(
+        client->host.engine); /* if it was never opened: without peers */
+    client->host.engine = NULL;
+    (void)mcpi_pool_free(client->host.pool, POOL_US); /* late: its last worker does */
+    client->pool = client->host.pool = NULL;
+    if (client->host.loop)
+        mcpi_loop_leave(client->host.loop);
     else
-        mcpi_loop_free(client->loop);
-    client->loop = NULL;
+        mcpi_loop_free(client->host.inside);
+    client->host.inside = NULL;
 }
 
 static void
@@ -78,18 +80,25 @@ client_destroy(struct mcp_client *client)
 {
     if (client->has_lane)
         mcpi_lane_done(&client->lane);
-    if (client->has_front)
+    if (client->has_front) {
         mcpi_front_done(&client->front);
-    mcpi_reach_done(&client->reach, client->mem);
+        mcpi_map_done(&client->watches);
+        mcpi_cache_done(&client->cache);
+        mcpi_promises_done(&client->promises);
+    }
+    if (client->has_host)
+        mcpi_host_done(&client->host);
+    mcpi_answerer_done(client);
+    mcpi_reach_done(&client->reach, client->host.mem);
     mcpi_scope_unref(client->scope);
     mcp_doc_free(client->adopted);
     mcp_doc_free(client->hello.doc);
-    mcp_text_free(client->discovery, client->mem);
-    if (client->borrowed)
-        mcpi_loop_drop(client->borrowed);
+    mcp_text_free(client->discovery, client->host.mem);
+    if (client->host.loop)
+        mcpi_loop_drop(client->host.loop);
     pthread_cond_destroy(&client->changed);
     pthread_mutex_destroy(&client->lock);
-    mcpi_free(client->mem, client);
+    mcpi_free(client->host.mem, client);
 }
 
 void
@@ -109,10 +118,12 @@ client_alloc(const mcp_allocator *mem, struct mcp_client **ret)
     client = mcpi_alloc_zero(mem, sizeof(*client));
     if (!client)
         return MCP_E_NOMEM;
-    client->mem = mem;
+    client->host.mem = mem;
     client->pid = getpid();
     atomic_init(&client->refs, 1);
     mcpi_list_init(&client->calls);
+    mcpi_list_init(&client->subscriptions);
+    atomic_init(&client->listens, 0);
     mcpi_reach_init(&client->reach);
     client->open.fn = mcpi_client_on_open;
     client->look.fn = mcpi_client_on_look;
@@ -153,6 +164,7 @@ times_read(const mcp_client_options *opt, struct mcpi_times *ret, mcp_error *err
         return mcpi_error_set(err, MCP_E_INVAL, "a time must not be negative");
     if (ret->stop == 0)
         ret->stop = DEFAULT_FLUSH_US;
+    ret->drain = -1; /* who asked is gone: its questions go with it */
     return 0;
 }
 
@@ -174,16 +186,17 @@ era_read(enum mcp_era era, enum mcpi_era *ret, mcp_error *err)
 }
 
 static int
-client_make_engine(struct mcp_client *client, const char *info, mcp_error *err)
+client_make_engine(struct mcp_client *client, const struct mcpi_identity *identity,
+                   mcp_error *err)
 {
     struct mcpi_engine_options opt = {
-        .mem = client->mem,
+        .mem = client->host.mem,
         .role = MCPI_CLIENT,
-        .identity.info = info,
-        .timers = mcpi_loop_timers(client->loop),
+        .identity = *identity,
+        .timers = mcpi_loop_timers(client->host.inside),
         .router = &mcpi_client_router,
         .router_user = client,
-        .log = client->log,
+        .log = client->host.log,
         .limits.message_bytes = client->opt.message_bytes,
     };
     int r;
@@ -195,50 +208,96 @@ client_make_engine(struct mcp_client *client, const char *info, mcp_error *err)
         return r;
     r = mcpi_random(opt.seed, sizeof(opt.seed));
     if (r == 0)
-        r = mcpi_engine_new(&opt, &client->engine);
+        r = mcpi_engine_new(&opt, &client->host.engine);
     if (r == 0)
-        r = mcpi_front_init(&client->front, client->mem, opt.seed,
+        r = mcpi_front_init(&client->front, client->host.mem, opt.seed,
                             !client->opt.discovery);
     if (r < 0)
         return mcpi_error_set(err, r, "no client: %s", mcp_status_text(r));
     client->has_front = true;
-    client->timeout_us = client->engine->times.request;
-    client->max_bytes = client->engine->limits.message_bytes;
-    client->max_depth = client->engine->limits.depth;
+    mcpi_map_init(&client->watches, client->host.mem, opt.seed);
+    mcpi_cache_init(&client->cache, client->host.mem, opt.seed);
+    mcpi_promises_init(&client->promises, client->host.mem, opt.seed);
+    client->timeout_us = client->host.engine->times.request;
+    client->max_bytes = client->host.engine->limits.message_bytes;
+    client->max_depth = client->host.engine->limits.depth;
     return 0;
 }
 
 static int
 client_introduce(struct mcp_client *client, mcp_error *err)
 {
-    const struct mcpi_implementation who = {.name = client->opt.name,
-                                            .version = client->opt.version,
-                                            .title = client->opt.title};
-    mcp_builder *b = mcp_builder_new(client->mem);
+    const mcp_client_options *opt = &client->opt;
+    const struct mcpi_implementation who = {.name = opt->name,
+                                            .version = opt->version,
+                                            .title = opt->title,
+                                            .description = opt->description,
+                                            .website = opt->website,
+                                            .icons = opt->icons};
+    mcp_builder *info = mcp_builder_new(client->host.mem);
+    mcp_builder *now = mcp_builder_new(client->host.mem);
+    mcp_builder *then = mcp_builder_new(client->host.mem);
     int r;
 
-    r = mcpi_identity_build(b, &who, err);
+    r = mcpi_identity_build(info, &who, err);
     if (r == 0)
-        r = client_make_engine(client, mcp_builder_text(b, NULL), err);
-    mcp_builder_free(b);
+        r = mcpi_answerer_declare(client, false, now, err);
+    if (r == 0)
+        r = mcpi_answerer_declare(client, true, then, err);
+    if (r == 0)
+        r = client_make_engine(client,
+                               &(struct mcpi_identity){
+                                   .info = mcp_builder_text(info, NULL),
+                                   .capabilities = mcp_builder_text(now, NULL),
+                                   .legacy_capabilities = mcp_builder_text(then, NULL)},
+                               err);
+    mcp_builder_free(info);
+    mcp_builder_free(now);
+    mcp_builder_free(then);
+    return r;
+}
+
+static void
+handler_is_home(struct mcpi_host *host)
+{
+    mcpi_client_try_finish(MCPI_CONTAINER(host, struct mcp_client, host));
+}
+
+/* Who runs the handlers that the server may ask. */
+static int
+client_make_host(struct mcp_client *client)
+{
+    struct mcpi_host *host = &client->host;
+    int r;
+
+    host->user = client->opt.user;
+    host->went_home = handler_is_home;
+    r = mcpi_host_init(host);
+    client->has_host = r == 0;
     return r;
 }
 
 static int
 client_make_threads(struct mcp_client *client)
 {
-    const struct mcpi_pool_options pool = {.mem = client->mem, .log = client->log};
+    const struct mcpi_pool_options pool = {.mem = client->host.mem,
+                                           .log = client->host.log};
     int r = 0;
 
     if (client->opt.loop) {
-        client->borrowed = mcpi_loop_keep(client->opt.loop);
-        client->loop = mcpi_loop_inside(client->opt.loop);
-        mcpi_loop_join(client->borrowed);
+        client->host.loop = mcpi_loop_keep(client->opt.loop);
+        client->host.inside = mcpi_loop_inside(client->opt.loop);
+        mcpi_loop_join(client->host.loop);
     } else {
-        r = mcpi_loop_new(client->mem, &client->log, &client->loop);
+        r = mcpi_loop_new(client->host.mem, &client->host.log, &client->host.inside);
     }
-    if (r == 0 && !client->opt.callbacks_on_loop)
-        r = mcpi_pool_new(&pool, &client->pool);
+    if (r == 0)
+        r = client_make_host(client);
+    if (r == 0 &&
+        (!client->opt.callbacks_on_loop || mcpi_answerer_runs(&client->answerer)))
+        r = mcpi_pool_new(&pool, &client->host.pool);
+    if (!client->opt.callbacks_on_loop)
+        client->pool = client->host.pool;
     if (r == 0)
         r = mcpi_client_init_lane(client);
     client->has_lane = r == 0;
@@ -255,8 +314,14 @@ mcpi_client_discard(struct mcp_client *client)
 static int
 client_fill(struct mcp_client *client, mcp_error *err)
 {
+    enum mcp_severity messages = client->opt.messages;
     int r;
 
+    if (messages != MCP_SEVERITY_NONE && !mcpi_severity_is_one(messages))
+        return mcpi_error_set(err, MCP_E_INVAL, "messages: of no severity there is");
+    r = mcpi_answerer_init(client, err);
+    if (r < 0)
+        return r;
     r = client_make_threads(client);
     if (r < 0)
         return mcpi_error_set(err, r, "no client: %s", mcp_status_text(r));
@@ -285,8 +350,9 @@ mcpi_client_new(const mcp_client_options *given, struct mcp_client **ret_client,
     if (client_alloc(mcpi_mem_or_malloc(opt.allocator), &client) < 0)
         return mcpi_error_set(err, MCP_E_NOMEM, "out of memory");
     client->opt = opt;
-    client->log = (struct mcpi_log){opt.on_log, opt.log_user,
-                                    opt.log_level ? opt.log_level : MCP_LOG_WARNING};
+    atomic_init(&client->messages, (int)opt.messages);
+    client->host.log = (struct mcpi_log){
+        opt.on_log, opt.log_user, opt.log_level ? opt.log_level : MCP_LOG_WARNING};
     r = client_fill(client, err);
     if (r < 0) {
         mcpi_client_discard(client);
@@ -304,9 +370,9 @@ client_must_not_wait(const struct mcp_client *client)
 {
     if (mcpi_loop_any_here())
         return true;
-    if (client->pool && mcpi_pool_is_here(client->pool))
+    if (client->host.pool && mcpi_pool_is_here(client->host.pool))
         return true;
-    return client->borrowed && !mcpi_loop_is_run_elsewhere(client->borrowed);
+    return client->host.loop && !mcpi_loop_is_run_elsewhere(client->host.loop);
 }
 
 /* False: nobody runs the loop any more, and the client is an orphan now. */
@@ -317,16 +383,16 @@ client_await_gone(struct mcp_client *client)
     unsigned turns = 0;
     bool gone;
 
-    if (!client->borrowed) {
+    if (!client->host.loop) {
         (void)pthread_join(client->thread, NULL);
         return true;
     }
-    (void)mcpi_loop_goes_on(client->borrowed, &turns);
+    (void)mcpi_loop_goes_on(client->host.loop, &turns);
     pthread_mutex_lock(&client->lock);
     while (!client->is_gone && goes_on) {
         if (!mcpi_cond_wait(&client->changed, &client->lock,
                             mcpi_time_add(mcpi_loop_clock(), STEP_US)))
-            goes_on = mcpi_loop_goes_on(client->borrowed, &turns);
+            goes_on = mcpi_loop_goes_on(client->host.loop, &turns);
     }
     gone = client->is_gone;
     client->is_orphan = !gone;
@@ -349,7 +415,7 @@ mcp_client_free(mcp_client *client)
     post = mcpi_client_wants_look(client);
     pthread_mutex_unlock(&client->lock);
     if (post)
-        mcpi_loop_post(client->loop, &client->look);
+        mcpi_loop_post(client->host.inside, &client->look);
     if (orphan)
         return;                            /* it may be gone by now */
     counted = mcpi_pool_wait_begin() == 0; /* it must wait either way */
@@ -373,7 +439,7 @@ mcp_client_close(mcp_client *client)
     post = mcpi_client_wants_look(client);
     pthread_mutex_unlock(&client->lock);
     if (post)
-        mcpi_loop_post(client->loop, &client->look);
+        mcpi_loop_post(client->host.inside, &client->look);
 }
 
 /* ---- about the server ---------------------------------------------------- */
@@ -423,7 +489,7 @@ mcp_client_discovery(mcp_client *client)
     const char *text;
     char *made = NULL;
 
-    if (!result || mcp_json_print(result, false, client->mem, &made, NULL) < 0)
+    if (!result || mcp_json_print(result, false, client->host.mem, &made, NULL) < 0)
         return NULL;
     pthread_mutex_lock(&client->lock);
     if (!client->discovery) {
@@ -432,7 +498,7 @@ mcp_client_discovery(mcp_client *client)
     }
     text = client->discovery;
     pthread_mutex_unlock(&client->lock);
-    mcp_text_free(made, client->mem); /* somebody asked before */
+    mcp_text_free(made, client->host.mem); /* somebody asked before */
     return text;
 }
 

@@ -9,8 +9,8 @@
  *
  * The block is counted: the user, the loop side, and each call, which may outlive both.
  * The loop side ends in this order: the link is closed, its child reaped, all calls are
- * told, all callbacks have returned, what the loop keeps for a turn is gone. Only then
- * is the client `gone`, and whoever freed it may go on.
+ * told, all callbacks and all handlers have returned, what the loop keeps for a turn is
+ * gone. Only then is the client `gone`, and whoever freed it may go on.
  */
 #ifndef MCPI_API_CLIENT_H
 #define MCPI_API_CLIENT_H
@@ -19,8 +19,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "api/answerer.h"
+#include "api/cache.h"
 #include "api/front.h"
+#include "api/host.h"
 #include "api/loop.h"
+#include "api/promise.h"
 #include "api/reach.h"
 #include "api/scope.h"
 #include "core/peer.h"
@@ -40,19 +44,19 @@ struct mcpi_hello {
 };
 
 struct mcp_client {
-    const mcp_allocator *mem;
+    struct mcpi_host host; /* memory, loop, engine; and who runs what the server asks */
     atomic_uint refs;
     pid_t pid;              /* of our process, to know a fork by */
     mcp_client_options opt; /* texts in it are the caller's: not to be used later */
-    struct mcpi_log log;
-    mcp_loop *borrowed; /* kept; NULL: the loop is ours, on `thread` */
-    struct mcpi_loop *loop;
-    pthread_t thread;
-    struct mcpi_pool *pool;      /* NULL: callbacks run on the loop */
-    int64_t timeout_us;          /* of a call that names none */
+    struct mcpi_answerer answerer;
+    pthread_t thread;       /* if host.loop is NULL: the loop is ours */
+    struct mcpi_pool *pool; /* for callbacks: the host's; NULL: they run on the loop */
+    int64_t timeout_us;     /* of a call that names none */
     size_t max_bytes, max_depth; /* of a message */
+    atomic_int messages; /* enum mcp_severity: log messages that are asked for */
     struct mcpi_front front;
-    bool has_front, has_lane; /* for the destructor */
+    atomic_uint listens;                /* subscriptions so far, for their ids */
+    bool has_front, has_lane, has_host; /* for the destructor */
 
     pthread_mutex_t lock; /* a leaf; guards down to the blank line */
     pthread_cond_t changed;
@@ -75,22 +79,25 @@ struct mcp_client {
     /* Loop thread only. */
     struct mcpi_reach reach;
     mcp_doc *adopted; /* discovery from an earlier time, or NULL */
-    struct mcpi_engine *engine;
+    struct mcpi_cache cache;
+    struct mcpi_promises promises;
     struct mcpi_peer *peer;   /* NULL: no link, or not any more */
     struct mcpi_scope *scope; /* while it opens; counted */
     struct mcpi_scope_hook scope_hook;
-    struct mcpi_list calls;   /* that have a loop side */
-    struct mcpi_flush rest;   /* passes turns: handles close after theirs */
-    unsigned turns;           /* still to pass */
-    struct mcpi_timer excuse; /* a child that hung up may still say why */
-    bool is_unexplained;      /* the opening failed, and that is awaited */
-    bool is_shut;             /* on its way to the end */
+    struct mcpi_list calls;         /* that have a loop side */
+    struct mcpi_list subscriptions; /* likewise; subscription.h */
+    struct mcpi_map watches;        /* resources; subscription_legacy.c */
+    struct mcpi_flush rest;         /* passes turns: handles close after theirs */
+    unsigned turns;                 /* still to pass */
+    struct mcpi_timer excuse;       /* a child that hung up may still say why */
+    bool is_unexplained;            /* the opening failed, and that is awaited */
+    bool is_shut;                   /* on its way to the end */
     bool links_gone;
     bool is_finished; /* all is done but what free does */
 
     struct mcpi_post open, look;           /* to the loop */
     struct mcpi_post told_note, gone_note; /* on the lane */
-    struct mcpi_lane lane;                 /* for on_state and on_notification */
+    struct mcpi_lane lane;                 /* for all callbacks of the client itself */
 };
 
 /* A new client that knows nothing of its server, and of which nothing runs. [any] */
@@ -126,7 +133,11 @@ extern const struct mcpi_router mcpi_client_router;
 void mcpi_client_on_open(struct mcpi_post *post);
 void mcpi_client_on_look(struct mcpi_post *post);
 
-/* A call has let go of the loop side. [loop] */
+/* It is ready: ask a legacy server for the log messages that the options want (typed.c).
+ * [loop] */
+void mcpi_client_ask_messages(struct mcp_client *client);
+
+/* A call has let go of the loop side, or a handler has come home. [loop] */
 void mcpi_client_try_finish(struct mcp_client *client);
 
 /* ---- callbacks of the client itself (client_note.c) ---------------------- */
@@ -138,7 +149,13 @@ int mcpi_client_init_lane(struct mcp_client *client);
 void mcpi_client_tell_opened(struct mcp_client *client);
 void mcpi_client_tell_gone(struct mcp_client *client);
 
-/* A notification came. [loop] */
+/* A notification came that is not core's: to the callback that it has, or to
+ * on_notification. [loop] */
 void mcpi_client_tell_note(struct mcp_client *client, const struct mcpi_rpc *rpc);
+
+/* A list or a resource has changed, says the server: what is kept of it is forgotten,
+ * legacy subscriptions hear of it if it came unasked, and then the program. [loop] */
+void mcpi_client_tell_change(struct mcp_client *client, enum mcp_change change,
+                             const char *uri, bool unasked);
 
 #endif

@@ -4,8 +4,8 @@
  * client_shut is the one way to the end, whoever asks for it: the user, a failed
  * opening, a scope. It closes the peer; the rest follows by itself, as it does when the
  * server goes: the link says that it is closed, the child is reaped, all calls are
- * stranded, the engine is freed. Two turns later the handles are closed too, and when
- * all callbacks have come home the client is finished.
+ * stranded. Two turns later the handles are closed too, and when all handlers and all
+ * callbacks have come home the engine is freed and the client is finished.
  */
 #include <assert.h>
 #include <string.h>
@@ -13,6 +13,7 @@
 
 #include "api/call.h"
 #include "api/client.h"
+#include "api/subscription.h"
 #include "base/text.h"
 #include "core/dialect.h"
 #include "core/negotiate.h"
@@ -23,7 +24,7 @@
 static int64_t
 client_now(const struct mcp_client *client)
 {
-    return mcpi_loop_now(client->loop);
+    return mcpi_loop_now(client->host.inside);
 }
 
 /* ---- the end ------------------------------------------------------------- */
@@ -32,7 +33,7 @@ client_now(const struct mcp_client *client)
 static void
 client_leave(struct mcp_client *client)
 {
-    bool leaves, orphan, own = !client->borrowed;
+    bool leaves, orphan, own = !client->host.loop;
 
     pthread_mutex_lock(&client->lock);
     leaves = client->is_freed && !client->look_out && !client->is_gone;
@@ -44,11 +45,23 @@ client_leave(struct mcp_client *client)
     pthread_mutex_unlock(&client->lock);
     if (leaves && own) {
         mcpi_loop_stop(
-            client->loop); /* this thread sees to the rest, or who joins it */
+            client->host.inside); /* this thread sees to the rest, or who joins it */
     } else if (leaves && orphan) {
         mcpi_client_dismantle(client);
         mcpi_client_unref(client);
     }
+}
+
+/* Its peer is gone, and no handler holds an exchange of it. */
+static void
+client_drop_engine(struct mcp_client *client)
+{
+    int r;
+
+    r = mcpi_engine_free(client->host.engine);
+    assert(r == 0);
+    (void)r;
+    client->host.engine = NULL;
 }
 
 void
@@ -57,8 +70,10 @@ mcpi_client_try_finish(struct mcp_client *client)
     mcp_client_counts counts;
     bool quiet;
 
-    if (!client->links_gone || client->turns > 0 || !mcpi_list_empty(&client->calls))
+    if (!client->links_gone || client->turns > 0 || !mcpi_list_empty(&client->calls) ||
+        !mcpi_list_empty(&client->subscriptions) || client->host.live > 0)
         return;
+    client_drop_engine(client);
     mcpi_front_count(&client->front, &counts);
     pthread_mutex_lock(&client->lock);
     quiet = client->lane_busy == 0 && !client->gone_note_out;
@@ -76,7 +91,7 @@ client_rest(struct mcpi_flush *flush)
 
     client->turns--;
     if (client->turns > 0)
-        mcpi_loop_flush(client->loop, &client->rest);
+        mcpi_loop_flush(client->host.inside, &client->rest);
     else
         mcpi_client_try_finish(client);
 }
@@ -96,13 +111,7 @@ client_strand_calls(struct mcp_client *client)
 static void
 client_links_gone(struct mcp_client *client)
 {
-    int r;
-
     client_strand_calls(client);
-    r = mcpi_engine_free(client->engine);
-    assert(r == 0); /* its peer is gone, and it serves nothing that outlives that */
-    (void)r;
-    client->engine = NULL;
     pthread_mutex_lock(&client->lock);
     client->child_pid = 0;
     pthread_mutex_unlock(&client->lock);
@@ -110,7 +119,7 @@ client_links_gone(struct mcp_client *client)
     client->turns = 2;
     client->links_gone = true;
     mcpi_flush_init(&client->rest, client_rest);
-    mcpi_loop_flush(client->loop, &client->rest);
+    mcpi_loop_flush(client->host.inside, &client->rest);
 }
 
 /* The opening has no more use for its scope (M27). */
@@ -145,9 +154,10 @@ client_become_closing(struct mcp_client *client, const mcp_error *error)
     }
     pthread_mutex_unlock(&client->lock);
     if (opening && error)
-        MCPI_LOG(&client->log, MCP_LOG_WARNING, "%s", error->message);
+        MCPI_LOG(&client->host.log, MCP_LOG_WARNING, "%s", error->message);
     if (opening)
         mcpi_client_tell_opened(client);
+    mcpi_subscriptions_close(client);
 }
 
 static int
@@ -175,7 +185,7 @@ client_reap(struct mcp_client *client)
 {
     mcp_error error;
 
-    mcpi_timer_disarm(mcpi_loop_timers(client->loop), &client->excuse);
+    mcpi_timer_disarm(mcpi_loop_timers(client->host.inside), &client->excuse);
     if (client->is_unexplained) {
         (void)describe_exit(&client->reach, &error);
         client_become_closing(client, &error);
@@ -209,7 +219,7 @@ reach_closed(void *user)
     client->peer = NULL;
     client->is_shut = true; /* the rest is on its way, whoever else asks for it */
     if (client->is_unexplained && !client->reach.has_exited)
-        mcpi_timer_arm(mcpi_loop_timers(client->loop), &client->excuse,
+        mcpi_timer_arm(mcpi_loop_timers(client->host.inside), &client->excuse,
                        mcpi_time_add(client_now(client), EXCUSE_US));
     else
         client_reap(client);
@@ -235,15 +245,6 @@ client_shut(struct mcp_client *client, const mcp_error *error)
 }
 
 /* ---- what core tells ----------------------------------------------------- */
-
-static int
-on_route(void *user, struct mcpi_exchange *x, struct mcpi_refusal *why)
-{
-    (void)user;
-    (void)x;
-    (void)why;
-    return MCP_E_STATE; /* a client of ours serves no method; core answers pings */
-}
 
 static void
 on_notified(void *user, struct mcpi_peer *peer, const struct mcpi_rpc *note,
@@ -285,10 +286,14 @@ client_become_ready(struct mcp_client *client, const struct mcpi_peer *peer,
     pthread_mutex_lock(&client->lock);
     hello_read(&client->hello, peer, result);
     client->hello.doc = mcp_doc_ref(doc);
+    pthread_mutex_unlock(&client->lock);
+    mcpi_client_ask_messages(client); /* ahead of what the program asks for now */
+    pthread_mutex_lock(&client->lock);
     client->state = MCPI_CLIENT_READY;
     pthread_cond_broadcast(&client->changed);
     pthread_mutex_unlock(&client->lock);
     mcpi_client_tell_opened(client);
+    mcpi_subscriptions_ready(client);
 }
 
 static void
@@ -350,7 +355,7 @@ on_closed(void *user, struct mcpi_peer *peer, int status)
 }
 
 const struct mcpi_router mcpi_client_router = {
-    .route = on_route,
+    .route = mcpi_answerer_route,
     .notified = on_notified,
     .ready = on_ready,
     .closed = on_closed,
@@ -380,7 +385,7 @@ client_watch_scope(struct mcp_client *client, mcp_error *err)
     if (!client->scope)
         return 0;
     client->scope_hook.fn = scope_is_over;
-    r = mcpi_scope_hook(client->scope, client->loop, &client->scope_hook);
+    r = mcpi_scope_hook(client->scope, client->host.inside, &client->scope_hook);
     if (r < 0)
         return mcpi_error_set(err, r, "the scope cannot be watched: %s",
                               mcp_status_text(r));
@@ -419,8 +424,8 @@ client_reach(struct mcp_client *client, mcp_error *err)
     reach->exited = reach_exited;
     reach->reaped = reach_reaped;
     reach->user = client;
-    r = mcpi_reach_open(reach, client->loop, client->engine, client->mem, &client->peer,
-                        err);
+    r = mcpi_reach_open(reach, client->host.inside, client->host.engine,
+                        client->host.mem, &client->peer, err);
     if (reach->child) {
         pthread_mutex_lock(&client->lock);
         client->child_pid = mcpi_child_pid(reach->child);
@@ -449,6 +454,7 @@ mcpi_client_on_look(struct mcpi_post *post)
     client->look_out = false;
     closing = client->is_closing;
     pthread_mutex_unlock(&client->lock);
+    mcpi_roots_tell(client);
     if (closing)
         client_shut(client, NULL);
     mcpi_client_try_finish(client);

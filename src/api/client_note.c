@@ -4,8 +4,12 @@
  * They run on one lane, in order. gone_note is the last delivery on it; once it has run
  * and the lane is idle, no callback of the client runs any more.
  */
+#include <string.h>
+
 #include "api/client.h"
+#include "api/subscription.h"
 #include "base/mem.h"
+#include "wire/severity.h"
 
 /* Notifications that wait for a slow callback: a server that floods must not fill
  * memory. Beyond it they are dropped. */
@@ -25,7 +29,7 @@ static void
 lane_is_idle(struct mcpi_lane *lane)
 {
     struct mcp_client *client = MCPI_CONTAINER(lane, struct mcp_client, lane);
-    struct mcpi_loop *loop = client->loop;
+    struct mcpi_loop *loop = client->host.inside;
     bool post;
 
     pthread_mutex_lock(&client->lock);
@@ -40,8 +44,8 @@ lane_is_idle(struct mcpi_lane *lane)
 int
 mcpi_client_init_lane(struct mcp_client *client)
 {
-    return mcpi_lane_init(&client->lane, client->pool, client->loop, lane_is_busy,
-                          lane_is_idle);
+    return mcpi_lane_init(&client->lane, client->pool, client->host.inside,
+                          lane_is_busy, lane_is_idle);
 }
 
 /* ---- its state ----------------------------------------------------------- */
@@ -88,10 +92,19 @@ deliver_gone(struct mcpi_post *post)
     pthread_mutex_unlock(&client->lock);
 }
 
+static bool
+client_has_callbacks(const struct mcp_client *client)
+{
+    const mcp_client_options *opt = &client->opt;
+
+    return opt->on_state || opt->on_notification || opt->on_message || opt->on_change ||
+           opt->on_elicited;
+}
+
 void
 mcpi_client_tell_gone(struct mcp_client *client)
 {
-    if (!client->opt.on_state && !client->opt.on_notification)
+    if (!client_has_callbacks(client))
         return;
     pthread_mutex_lock(&client->lock);
     client->gone_note_out = true;
@@ -102,12 +115,17 @@ mcpi_client_tell_gone(struct mcp_client *client)
 
 /* ---- notifications ------------------------------------------------------- */
 
+/* One that waits for its callback. */
 struct note {
     struct mcpi_post post;
     struct mcp_client *client;
-    mcp_doc *doc; /* keeps the rest */
+    void (*tell)(const struct note *note);
+    mcp_doc *doc; /* keeps the next two; NULL: there are none */
     const char *method;
     const mcp_json *params;
+    enum mcp_change change;
+    bool has_uri;
+    char uri[];
 };
 
 static void
@@ -122,10 +140,9 @@ deliver_note(struct mcpi_post *post)
     wanted = !client->is_freed;
     pthread_mutex_unlock(&client->lock);
     if (wanted)
-        client->opt.on_notification(client, note->method, note->params,
-                                    client->opt.user);
+        note->tell(note);
     mcp_doc_free(note->doc);
-    mcpi_free(client->mem, note);
+    mcpi_free(client->host.mem, note);
 }
 
 static bool
@@ -141,24 +158,152 @@ notes_make_room(struct mcp_client *client)
     return room;
 }
 
-void
-mcpi_client_tell_note(struct mcp_client *client, const struct mcpi_rpc *rpc)
+/* A new one, with room for a URI; NULL: it is dropped, and the log has it. */
+static struct note *
+note_new(struct mcp_client *client, void (*tell)(const struct note *note),
+         const char *uri)
 {
-    struct note *note;
+    size_t len = uri ? strlen(uri) + 1 : 0;
+    struct note *note = mcpi_alloc_zero(client->host.mem, sizeof(*note) + len);
 
-    if (!client->opt.on_notification)
-        return;
-    note = mcpi_alloc_zero(client->mem, sizeof(*note));
     if (!note || !notes_make_room(client)) {
-        MCPI_LOG(&client->log, MCP_LOG_WARNING, "a notification is dropped: %s",
+        MCPI_LOG(&client->host.log, MCP_LOG_WARNING, "a notification is dropped: %s",
                  note ? "too many wait" : "out of memory");
-        mcpi_free(client->mem, note);
-        return;
+        mcpi_free(client->host.mem, note);
+        return NULL;
     }
     note->post.fn = deliver_note;
     note->client = client;
+    note->tell = tell;
+    note->has_uri = uri != NULL;
+    if (uri)
+        memcpy(note->uri, uri, len);
+    return note;
+}
+
+static void
+note_pass(struct mcp_client *client, const struct mcpi_rpc *rpc,
+          void (*tell)(const struct note *note))
+{
+    struct note *note = note_new(client, tell, NULL);
+
+    if (!note)
+        return;
     note->doc = mcp_doc_ref(rpc->doc);
     note->method = rpc->method_name;
     note->params = rpc->params;
     mcpi_lane_add(&client->lane, &note->post);
+}
+
+static void
+tell_any(const struct note *note)
+{
+    const mcp_client_options *opt = &note->client->opt;
+
+    opt->on_notification(note->client, note->method, note->params, opt->user);
+}
+
+/* A level that nobody knows is still a message; one in the middle is neither overheard
+ * nor an alarm. */
+static void
+tell_message(const struct note *note)
+{
+    const mcp_client_options *opt = &note->client->opt;
+    const mcp_json *level = mcp_json_get(note->params, "level");
+    enum mcp_severity severity = mcpi_severity_find(mcp_json_string(level, ""),
+                                                    mcp_json_string_length(level));
+
+    opt->on_message(note->client, severity ? severity : MCP_SEVERITY_NOTICE,
+                    mcp_json_string(mcp_json_get(note->params, "logger"), NULL),
+                    mcp_json_get(note->params, "data"), opt->user);
+}
+
+static void
+tell_elicited(const struct note *note)
+{
+    const mcp_client_options *opt = &note->client->opt;
+
+    opt->on_elicited(note->client,
+                     mcp_json_string(mcp_json_get(note->params, "elicitationId"), ""),
+                     opt->user);
+}
+
+/* ---- changes ------------------------------------------------------------- */
+
+static void
+tell_change(const struct note *note)
+{
+    const mcp_client_options *opt = &note->client->opt;
+
+    opt->on_change(note->client, note->change, note->has_uri ? note->uri : NULL,
+                   opt->user);
+}
+
+void
+mcpi_client_tell_change(struct mcp_client *client, enum mcp_change change,
+                        const char *uri, bool unasked)
+{
+    struct note *note;
+
+    mcpi_cache_forget(&client->cache, change, uri);
+    if (unasked)
+        mcpi_subscriptions_feed(client, change, uri);
+    if (!client->opt.on_change)
+        return;
+    note = note_new(client, tell_change, uri);
+    if (!note)
+        return;
+    note->change = change;
+    mcpi_lane_add(&client->lane, &note->post);
+}
+
+/* What the notification says has changed; 0: nothing. */
+static enum mcp_change
+change_of(const struct mcpi_rpc *rpc)
+{
+    switch (rpc->method) {
+    case MCPI_METHOD_NOTE_TOOLS_CHANGED:
+        return MCP_TOOLS_CHANGED;
+    case MCPI_METHOD_NOTE_PROMPTS_CHANGED:
+        return MCP_PROMPTS_CHANGED;
+    case MCPI_METHOD_NOTE_RESOURCES_CHANGED:
+        return MCP_RESOURCES_CHANGED;
+    case MCPI_METHOD_NOTE_RESOURCE_UPDATED:
+        return mcp_json_string(mcp_json_get(rpc->params, "uri"), NULL)
+                   ? MCP_RESOURCE_UPDATED
+                   : 0;
+    default:
+        return 0;
+    }
+}
+
+/* True: its own callback has it. */
+static bool
+note_has_callback(struct mcp_client *client, const struct mcpi_rpc *rpc)
+{
+    enum mcp_change change = change_of(rpc);
+
+    if (change != 0) {
+        mcpi_client_tell_change(client, change,
+                                mcp_json_string(mcp_json_get(rpc->params, "uri"), NULL),
+                                true);
+        return client->opt.on_change != NULL;
+    }
+    if (rpc->method == MCPI_METHOD_NOTE_MESSAGE && client->opt.on_message) {
+        note_pass(client, rpc, tell_message);
+        return true;
+    }
+    if (rpc->method == MCPI_METHOD_NOTE_ELICIT_COMPLETE && client->opt.on_elicited &&
+        mcp_json_string(mcp_json_get(rpc->params, "elicitationId"), NULL)) {
+        note_pass(client, rpc, tell_elicited);
+        return true;
+    }
+    return false;
+}
+
+void
+mcpi_client_tell_note(struct mcp_client *client, const struct mcpi_rpc *rpc)
+{
+    if (!note_has_callback(client, rpc) && client->opt.on_notification)
+        note_pass(client, rpc, tell_any);
 }

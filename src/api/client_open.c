@@ -26,7 +26,7 @@ client_main(void *user)
     struct mcp_client *client = user;
     bool orphan;
 
-    (void)mcpi_loop_run(client->loop); /* nobody else runs it */
+    (void)mcpi_loop_run(client->host.inside); /* nobody else runs it */
     pthread_mutex_lock(&client->lock);
     orphan = client->is_orphan;
     pthread_mutex_unlock(&client->lock);
@@ -59,13 +59,13 @@ client_open(struct mcp_client *client, mcp_client **ret_client, mcp_error *err)
     bool waits = !client->opt.no_wait;
     int r = 0;
 
-    if (!client->borrowed)
+    if (!client->host.loop)
         r = mcpi_thread_start(&client->thread, 0, client_main, client);
     if (r < 0) {
         mcpi_client_discard(client);
         return mcpi_error_set(err, r, "no thread could be started");
     }
-    mcpi_loop_post(client->loop, &client->open);
+    mcpi_loop_post(client->host.inside, &client->open);
     if (waits)
         r = client_await_opened(client, err);
     if (r < 0)
@@ -142,7 +142,7 @@ mcp_client_spawn(const char *const *argv, const mcp_client_options *opt,
     r = opening_begin(opt, &client, err);
     if (r < 0)
         return r;
-    r = mcpi_reach_command(&client->reach, argv, &client->opt, client->mem, err);
+    r = mcpi_reach_command(&client->reach, argv, &client->opt, client->host.mem, err);
     return opening_end(client, r, ret_client, err);
 }
 
@@ -181,7 +181,7 @@ mcp_client_attach(int take_in, int take_out, const mcp_client_options *opt,
 static int
 connect_within(struct mcp_client *client, const char *path, mcp_error *err)
 {
-    int64_t end = mcpi_time_add(mcpi_loop_clock(), client->engine->times.probe);
+    int64_t end = mcpi_time_add(mcpi_loop_clock(), client->host.engine->times.probe);
     int64_t slice = client->opt.no_wait ? 0 : CONNECT_SLICE_US;
     int r;
 

@@ -343,7 +343,7 @@ mcp_request_command(mcp_request *req, const mcp_command *command,
     if (mcpi_loop_any_here())
         return mcpi_error_set(err, MCP_E_STATE, "a command would block this loop");
     c.cancel_fd = -1;
-    if (!req->tool || !req->tool->signal_only) {
+    if (!req->handler || !req->handler->signal_only) {
         r = mcp_request_cancel_fd(req, &c.cancel_fd);
         if (r == 0 && mcp_request_is_canceled(req))
             r = MCP_E_CANCELED;

@@ -1,11 +1,22 @@
-/* content.c - what a handler writes for the model: blocks of content */
+/*
+ * content.c - what a handler writes for the model: blocks of content
+ *
+ * The same functions write blocks of a tool or a sample, messages of a prompt, which
+ * are blocks with a role around them, and what a resource contains, which are none.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "api/resource.h"
 #include "api/result.h"
+#include "base/base64.h"
 #include "base/mem.h"
+#include "core/versions.h"
 #include "json/value.h"
+
+#define BLOCKS (MCPI_KIND(TOOL) | MCPI_KIND(PROMPT) | MCPI_KIND(SAMPLE))
+#define OFFERED (MCPI_KIND(TOOL) | MCPI_KIND(PROMPT)) /* of servers: resources too */
 
 #define BLOCK_ROOM 96 /* for what stands around a short text, in one allocation */
 #define FORMATTED 512 /* longer texts are formatted on the heap */
@@ -14,58 +25,68 @@
 
 /* Begin a block. False: nothing may be written any more. */
 static bool
-block_begin(mcp_result *out, size_t room)
+block_begin(mcp_result *out, unsigned kinds, size_t room, const char *what)
 {
     struct mcpi_buf *body = &out->answer.body;
 
-    if (out->status < 0)
+    if (!mcpi_result_takes(out, kinds, what) ||
+        !mcpi_result_item(out, room + BLOCK_ROOM))
         return false;
-    (void)mcpi_buf_reserve(body, room + BLOCK_ROOM);
-    if (out->has_block)
-        mcpi_buf_char(body, ',');
-    else
-        MCPI_BUF_LITERAL(body, "{\"content\":[");
-    out->has_block = true;
-    out->can_annotate = true;
+    if (out->kind == MCPI_RESULT_PROMPT)
+        mcpi_buf_text(body, out->role == MCP_ROLE_ASSISTANT
+                                ? "{\"role\":\"assistant\",\"content\":"
+                                : "{\"role\":\"user\",\"content\":");
+    out->can_annotate = out->kind != MCPI_RESULT_RESOURCE;
     return true;
 }
 
-/* The value of a member of the block that is open, a string; `what` names it. */
-static void
-block_string(mcp_result *out, const char *text, size_t len, const char *what)
+/* Behind the block itself. */
+static int
+block_close(mcp_result *out)
 {
-    char why[96];
-
-    if (mcpi_json_write_string(&out->answer.body, text, len) != MCP_E_INVAL)
-        return; /* other failures are the buffer's */
-    snprintf(why, sizeof(why), "the %s of a content block is not UTF-8", what);
-    (void)mcpi_tool_result_fail(out, MCP_E_INVAL, why);
-}
-
-/* An optional member; key with its comma, quotes and colon. */
-static void
-block_member(mcp_result *out, const char *key, const char *text, const char *what)
-{
-    if (!text)
-        return;
-    mcpi_buf_text(&out->answer.body, key);
-    block_string(out, text, strlen(text), what);
+    if (out->kind == MCPI_RESULT_PROMPT)
+        mcpi_buf_char(&out->answer.body, '}');
+    return mcpi_tool_result_status(out);
 }
 
 static int
 block_end(mcp_result *out)
 {
     mcpi_buf_char(&out->answer.body, '}');
-    return mcpi_tool_result_status(out);
+    return block_close(out);
 }
+
+/* What a resource contains, but for that: `{"uri":...,"mimeType":...`. */
+static void
+entry_begin(mcp_result *out, const char *uri, const char *mime_type)
+{
+    MCPI_BUF_LITERAL(&out->answer.body, "{\"uri\":");
+    mcpi_result_string(out, uri, strlen(uri), "URI of a resource");
+    mcpi_result_member(out, ",\"mimeType\":", mime_type, "MIME type of a resource");
+}
+
+/* Of the resource that was asked for. */
+static void
+entry_begin_own(mcp_result *out)
+{
+    entry_begin(out, out->uri ? out->uri : "",
+                out->resource ? out->resource->mime_type : NULL);
+}
+
+/* ---- text --------------------------------------------------------------- */
 
 int
 mcpi_tool_result_text(mcp_result *out, const char *text, size_t len)
 {
-    if (!block_begin(out, len))
+    if (!block_begin(out, BLOCKS | MCPI_KIND(RESOURCE), len, "text"))
         return out->status;
-    MCPI_BUF_LITERAL(&out->answer.body, "{\"type\":\"text\",\"text\":");
-    block_string(out, text, len, "text");
+    if (out->kind == MCPI_RESULT_RESOURCE) {
+        entry_begin_own(out);
+        MCPI_BUF_LITERAL(&out->answer.body, ",\"text\":");
+    } else {
+        MCPI_BUF_LITERAL(&out->answer.body, "{\"type\":\"text\",\"text\":");
+    }
+    mcpi_result_string(out, text, len, "text of a content block");
     return block_end(out);
 }
 
@@ -135,6 +156,8 @@ mcp_result_fail(mcp_result *out, const char *format, ...)
 
     if (!out || !format)
         return MCP_E_INVAL;
+    if (!mcpi_result_takes(out, MCPI_KIND(TOOL), "failure: use mcp_request_fail"))
+        return out->status;
     out->is_error = true;
     va_start(args, format);
     r = write_formatted(out, format, args);
@@ -144,60 +167,29 @@ mcp_result_fail(mcp_result *out, const char *format, ...)
 
 /* ---- bytes -------------------------------------------------------------- */
 
+/* The value of the last member. */
 static void
-base64_three(const unsigned char *in, char *out)
+bytes_write(mcp_result *out, const void *bytes, size_t length)
 {
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    struct mcpi_buf *body = &out->answer.body;
 
-    out[0] = digits[in[0] >> 2];
-    out[1] = digits[(in[0] & 3) << 4 | in[1] >> 4];
-    out[2] = digits[(in[1] & 15) << 2 | in[2] >> 6];
-    out[3] = digits[in[2] & 63];
-}
-
-/* RFC 4648, section 4: with padding. */
-static void
-base64_write(struct mcpi_buf *buf, const unsigned char *bytes, size_t len)
-{
-    size_t whole = len / 3, rest = len % 3;
-    unsigned char last[3] = {0};
-    char *at;
-
-    if (len > SIZE_MAX / 2) {
-        buf->status = MCP_E_LIMIT;
-        return;
-    }
-    at = mcpi_buf_reserve(buf, (whole + 1) * 4);
-    if (!at)
-        return;
-    for (size_t i = 0; i < whole; i++)
-        base64_three(bytes + 3 * i, at + 4 * i);
-    if (rest > 0) {
-        memcpy(last, bytes + 3 * whole, rest);
-        base64_three(last, at + 4 * whole);
-        memcpy(at + 4 * whole + rest + 1, "==", 3 - rest);
-    }
-    mcpi_buf_commit(buf, (whole + (rest > 0)) * 4);
+    mcpi_buf_char(body, '"');
+    mcpi_base64_write(body, bytes, length);
+    mcpi_buf_char(body, '"');
 }
 
 static int
-write_bytes(mcp_result *out, const char *type, const void *bytes, size_t length,
+write_media(mcp_result *out, const char *type, const void *bytes, size_t length,
             const char *mime_type)
 {
-    struct mcpi_buf *body;
-
-    if (!out || (!bytes && length > 0) || !mime_type)
-        return MCP_E_INVAL;
-    body = &out->answer.body;
-    if (!block_begin(out, 0))
+    if (!block_begin(out, BLOCKS, 0, type))
         return out->status;
-    MCPI_BUF_LITERAL(body, "{\"type\":\"");
-    mcpi_buf_text(body, type);
-    MCPI_BUF_LITERAL(body, "\",\"data\":\"");
-    base64_write(body, bytes, length);
-    mcpi_buf_char(body, '"');
-    block_member(out, ",\"mimeType\":", mime_type, "MIME type");
+    MCPI_BUF_LITERAL(&out->answer.body, "{\"type\":\"");
+    mcpi_buf_text(&out->answer.body, type);
+    MCPI_BUF_LITERAL(&out->answer.body, "\",\"data\":");
+    bytes_write(out, bytes, length);
+    mcpi_result_member(out, ",\"mimeType\":", mime_type,
+                       "MIME type of a content block");
     return block_end(out);
 }
 
@@ -205,31 +197,71 @@ int
 mcp_result_image(mcp_result *out, const void *bytes, size_t length,
                  const char *mime_type)
 {
-    return write_bytes(out, "image", bytes, length, mime_type);
+    if (!out || (!bytes && length > 0) || !mime_type)
+        return MCP_E_INVAL;
+    return write_media(out, "image", bytes, length, mime_type);
+}
+
+/* What a caller's version does not know is said in words: a block of a type that is not
+ * in its schema may cost it the whole answer. */
+static bool
+is_too_new(const mcp_result *out, const char *since)
+{
+    return out->version && mcpi_version_is_before(out->version, since) &&
+           out->status == 0 && BLOCKS & 1U << out->kind;
+}
+
+static int
+write_no_audio(mcp_result *out, const char *mime_type)
+{
+    return mcp_result_textf(out,
+                            "(%s audio, which protocol version %s has no room for)",
+                            mime_type, out->version);
 }
 
 int
 mcp_result_audio(mcp_result *out, const void *bytes, size_t length,
                  const char *mime_type)
 {
-    return write_bytes(out, "audio", bytes, length, mime_type);
+    if (!out || (!bytes && length > 0) || !mime_type)
+        return MCP_E_INVAL;
+    if (is_too_new(out, MCPI_VERSION_AUDIO))
+        return write_no_audio(out, mime_type);
+    return write_media(out, "audio", bytes, length, mime_type);
+}
+
+int
+mcp_result_bytes(mcp_result *out, const void *bytes, size_t length)
+{
+    if (!out || (!bytes && length > 0))
+        return MCP_E_INVAL;
+    if (!block_begin(out, MCPI_KIND(RESOURCE), 0, "bytes of its own"))
+        return out->status;
+    entry_begin_own(out);
+    MCPI_BUF_LITERAL(&out->answer.body, ",\"blob\":");
+    bytes_write(out, bytes, length);
+    return block_end(out);
 }
 
 /* ---- resources ---------------------------------------------------------- */
 
-static void
+/* Inside of a block, or as an entry where resources are all there is. */
+static bool
 resource_begin(mcp_result *out, const char *uri, const char *mime_type)
 {
-    MCPI_BUF_LITERAL(&out->answer.body,
-                     "{\"type\":\"resource\",\"resource\":{\"uri\":");
-    block_string(out, uri, strlen(uri), "URI");
-    block_member(out, ",\"mimeType\":", mime_type, "MIME type");
+    if (!block_begin(out, OFFERED | MCPI_KIND(RESOURCE), 0, "resources"))
+        return false;
+    if (out->kind != MCPI_RESULT_RESOURCE)
+        MCPI_BUF_LITERAL(&out->answer.body, "{\"type\":\"resource\",\"resource\":");
+    entry_begin(out, uri, mime_type);
+    return true;
 }
 
 static int
 resource_end(mcp_result *out)
 {
-    mcpi_buf_char(&out->answer.body, '}');
+    if (out->kind != MCPI_RESULT_RESOURCE)
+        mcpi_buf_char(&out->answer.body, '}');
     return block_end(out);
 }
 
@@ -239,10 +271,9 @@ mcp_result_resource_text(mcp_result *out, const char *uri, const char *mime_type
 {
     if (!out || !uri || !text)
         return MCP_E_INVAL;
-    if (!block_begin(out, 0))
+    if (!resource_begin(out, uri, mime_type))
         return out->status;
-    resource_begin(out, uri, mime_type);
-    block_member(out, ",\"text\":", text, "text");
+    mcpi_result_member(out, ",\"text\":", text, "text of a resource");
     return resource_end(out);
 }
 
@@ -252,13 +283,17 @@ mcp_result_resource_bytes(mcp_result *out, const char *uri, const char *mime_typ
 {
     if (!out || !uri || (!bytes && length > 0))
         return MCP_E_INVAL;
-    if (!block_begin(out, 0))
+    if (!resource_begin(out, uri, mime_type))
         return out->status;
-    resource_begin(out, uri, mime_type);
-    MCPI_BUF_LITERAL(&out->answer.body, ",\"blob\":\"");
-    base64_write(&out->answer.body, bytes, length);
-    mcpi_buf_char(&out->answer.body, '"');
+    MCPI_BUF_LITERAL(&out->answer.body, ",\"blob\":");
+    bytes_write(out, bytes, length);
     return resource_end(out);
+}
+
+static int
+write_no_link(mcp_result *out, const char *uri, const char *name)
+{
+    return mcp_result_textf(out, "(link to the resource %s: %s)", name, uri);
 }
 
 int
@@ -268,37 +303,55 @@ mcp_result_resource_link(mcp_result *out, const char *uri, const char *name,
 {
     if (!out || !uri || !name)
         return MCP_E_INVAL;
-    if (!block_begin(out, 0))
+    if (OFFERED & 1U << out->kind && is_too_new(out, MCPI_VERSION_LINKS))
+        return write_no_link(out, uri, name);
+    if (!block_begin(out, OFFERED, 0, "links to resources"))
         return out->status;
     MCPI_BUF_LITERAL(&out->answer.body, "{\"type\":\"resource_link\",\"uri\":");
-    block_string(out, uri, strlen(uri), "URI");
-    block_member(out, ",\"name\":", name, "name");
-    block_member(out, ",\"title\":", title, "title");
-    block_member(out, ",\"description\":", description, "description");
-    block_member(out, ",\"mimeType\":", mime_type, "MIME type");
+    mcpi_result_string(out, uri, strlen(uri), "URI of a link");
+    mcpi_result_member(out, ",\"name\":", name, "name of a link");
+    mcpi_result_member(out, ",\"title\":", title, "title of a link");
+    mcpi_result_member(out, ",\"description\":", description, "description of a link");
+    mcpi_result_member(out, ",\"mimeType\":", mime_type, "MIME type of a link");
     return block_end(out);
 }
 
 /* ---- JSON given as text ------------------------------------------------- */
 
+/* A block whose text is at hand. */
+static void
+write_value(mcp_result *out, const mcp_json *block)
+{
+    const mcp_json *type = mcp_json_get(block, "type");
+
+    if (mcp_json_get_type(type) != MCP_JSON_STRING) {
+        (void)mcpi_tool_result_fail(out, MCP_E_INVAL, "a content block has a type");
+    } else if (mcp_json_is_string(type, "audio") &&
+               is_too_new(out, MCPI_VERSION_AUDIO)) {
+        (void)write_no_audio(
+            out, mcp_json_string(mcp_json_get(block, "mimeType"), "unknown"));
+    } else if (mcp_json_is_string(type, "resource_link") &&
+               is_too_new(out, MCPI_VERSION_LINKS)) {
+        (void)write_no_link(out, mcp_json_string(mcp_json_get(block, "uri"), ""),
+                            mcp_json_string(mcp_json_get(block, "name"), ""));
+    } else if (block_begin(out, BLOCKS, 0, "content blocks")) {
+        mcpi_json_write(&out->answer.body, block);
+        out->can_annotate = !mcp_json_get(block, "annotations");
+        (void)block_close(out);
+    }
+}
+
 int
 mcp_result_content(mcp_result *out, const char *json, size_t length)
 {
-    const mcp_json *root;
     mcp_doc *doc;
 
     if (!out || !json)
         return MCP_E_INVAL;
-    if (out->status < 0 ||
+    if (!mcpi_result_takes(out, BLOCKS, "content blocks") ||
         mcpi_tool_result_parse(out, json, length, "content block", &doc) < 0)
         return out->status;
-    root = mcp_doc_root(doc);
-    if (mcp_json_get_type(mcp_json_get(root, "type")) != MCP_JSON_STRING) {
-        (void)mcpi_tool_result_fail(out, MCP_E_INVAL, "a content block has a type");
-    } else if (block_begin(out, 0)) {
-        mcpi_json_write(&out->answer.body, root);
-        out->can_annotate = !mcp_json_get(root, "annotations");
-    }
+    write_value(out, mcp_doc_root(doc));
     mcp_doc_free(doc);
     return mcpi_tool_result_status(out);
 }
@@ -328,7 +381,8 @@ annotations_write(mcp_result *out, unsigned audience, double priority,
     if (last_modified) {
         mcpi_buf_text(body, comma);
         MCPI_BUF_LITERAL(body, "\"lastModified\":");
-        block_string(out, last_modified, strlen(last_modified), "time");
+        mcpi_result_string(out, last_modified, strlen(last_modified),
+                           "time of a content block");
     }
     mcpi_buf_char(body, '}');
 }
@@ -341,7 +395,7 @@ mcp_result_annotate(mcp_result *out, unsigned audience, double priority,
 
     if (!out)
         return MCP_E_INVAL;
-    if (out->status < 0)
+    if (!mcpi_result_takes(out, BLOCKS, "annotations"))
         return out->status;
     if (!out->has_block || !out->can_annotate)
         return mcpi_tool_result_fail(out, MCP_E_STATE,
@@ -350,7 +404,8 @@ mcp_result_annotate(mcp_result *out, unsigned audience, double priority,
         return mcpi_tool_result_fail(out, MCP_E_INVAL,
                                      "an annotation is out of its range");
     body = &out->answer.body;
-    mcpi_buf_truncate(body, body->len - 1); /* the brace at its end */
+    /* The brace at its end, and that of its message. */
+    mcpi_buf_truncate(body, body->len - (out->kind == MCPI_RESULT_PROMPT ? 2 : 1));
     annotations_write(out, audience, priority, last_modified);
     out->can_annotate = false;
     return block_end(out);

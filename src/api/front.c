@@ -103,6 +103,30 @@ mcpi_front_claim(struct mcpi_front *front, struct mcpi_claim *claim)
     return r;
 }
 
+int
+mcpi_front_renew(struct mcpi_front *front, struct mcpi_claim *claim,
+                 const struct mcpi_id *first)
+{
+    struct mcpi_claim next = {.id.kind = MCPI_ID_NONE};
+    uint64_t hash;
+    int r = 0;
+
+    pthread_mutex_lock(&front->lock);
+    if (front->is_closed) {
+        r = MCP_E_CLOSED;
+    } else {
+        do /* the one it has is still taken */
+            hash = front_mint(front, &next);
+        while (mcpi_id_same(&next.key, first));
+        (void)mcpi_map_remove(&front->claims, &claim->node);
+        claim->id = next.id;
+        claim->key = next.key;
+        mcpi_map_add(&front->claims, &claim->node, hash);
+    }
+    pthread_mutex_unlock(&front->lock);
+    return r;
+}
+
 static uint64_t *
 counter_for(mcp_client_counts *counts, int status)
 {

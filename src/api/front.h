@@ -45,6 +45,11 @@ void mcpi_front_close(struct mcpi_front *front);
 /* Claim an id, and count a call as started. MCP_E_ID_IN_USE, MCP_E_CLOSED. */
 int mcpi_front_claim(struct mcpi_front *front, struct mcpi_claim *claim);
 
+/* Its call goes on under another id: the next number, other than the one it had and than
+ * `first`, folded. The one it had is free. MCP_E_CLOSED: it keeps what it has. */
+int mcpi_front_renew(struct mcpi_front *front, struct mcpi_claim *claim,
+                     const struct mcpi_id *first);
+
 /* Its call has ended with that status. */
 void mcpi_front_release(struct mcpi_front *front, struct mcpi_claim *claim, int status);
 

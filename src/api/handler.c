@@ -1,5 +1,5 @@
 /*
- * handler.c - a tool's handler is run: at once, on a worker, or begun
+ * handler.c - a handler is run: at once, on a worker, or begun
  *
  * What arguments must be is checked before the handler sees them, on the loop where
  * that is quick. Arguments that do not fit are the model's mistake and not the
@@ -8,7 +8,6 @@
  * Handling).
  */
 #include "api/request.h"
-#include "api/server.h"
 
 /* ---- arguments ---------------------------------------------------------- */
 
@@ -19,11 +18,21 @@ arguments_check(mcp_request *req)
     mcp_error why = {0};
     int r;
 
-    r = mcpi_tool_check_input(req->tool, mcp_request_arguments(req), &why);
+    if (!req->out.tool)
+        return 0;
+    r = mcpi_tool_check_input(req->out.tool, mcp_request_arguments(req), &why);
     if (r == 0 || r == MCP_E_NOMEM)
         return r;
     r = mcp_result_fail(&req->out, "Invalid arguments: %s", why.message);
     return r < 0 ? r : 1;
+}
+
+/* A check that may take its time is made on a worker, if there is one. */
+static bool
+checks_late(const mcp_request *req)
+{
+    return req->handler->kind == MCPI_RUNS && req->out.tool &&
+           req->out.tool->input_schema;
 }
 
 /* ---- the handler -------------------------------------------------------- */
@@ -31,22 +40,22 @@ arguments_check(mcp_request *req)
 static int
 handler_run(mcp_request *req)
 {
-    atomic_uint_fast64_t *live = &req->server->tally.live_handlers;
+    atomic_uint_fast64_t *live = &req->host->tally.live_handlers;
     int r;
 
     req->entered = true;
     atomic_fetch_add_explicit(live, 1, memory_order_relaxed);
-    r = req->tool->handler(req, &req->out, req->tool->user);
+    r = req->handler->fn(req, &req->out, req->handler->user);
     atomic_fetch_sub_explicit(live, 1, memory_order_relaxed);
     return r;
 }
 
-/* On a worker. A check that may take its time is made here. */
+/* On a worker. */
 static void
 on_work(struct mcpi_job *job)
 {
     mcp_request *req = MCPI_CONTAINER(job, mcp_request, job);
-    int misfit = req->tool->input_schema ? arguments_check(req) : 0;
+    int misfit = checks_late(req) ? arguments_check(req) : 0;
     int r = misfit < 0 ? misfit : 0;
 
     if (mcp_request_is_canceled(req))
@@ -62,11 +71,11 @@ handler_submit(mcp_request *req)
     int r;
 
     req->job.work = on_work;
-    r = mcpi_pool_submit(req->server->pool, &req->job);
+    r = mcpi_pool_submit(req->host->pool, &req->job);
     if (r == 0)
         return;
-    MCPI_LOG(&req->server->log, MCP_LOG_ERROR, "no worker for the tool %s: %s",
-             req->tool->name, mcp_status_text(r));
+    MCPI_LOG(&req->host->log, MCP_LOG_ERROR, "no worker for %s %s: %s",
+             mcp_request_method(req), mcp_request_name(req), mcp_status_text(r));
     mcpi_request_refuse(req, MCPI_RPC_INTERNAL_ERROR, "No worker is free");
     (void)mcpi_request_end(req, MCP_E_PEER);
 }
@@ -79,9 +88,8 @@ handler_start(mcp_request *req)
 
     req->entered = true;
     req->starting = true;
-    atomic_fetch_add_explicit(&req->server->tally.live_handlers, 1,
-                              memory_order_relaxed);
-    r = req->tool->handler(req, &req->out, req->tool->user);
+    atomic_fetch_add_explicit(&req->host->tally.live_handlers, 1, memory_order_relaxed);
+    r = req->handler->fn(req, &req->out, req->handler->user);
     if (r != 0)
         mcp_request_finish(req, r);
     req->starting = false;
@@ -92,8 +100,8 @@ handler_start(mcp_request *req)
 void
 mcp_request_finish(mcp_request *req, int status)
 {
-    if (!req || !req->tool || req->tool->kind != MCPI_STARTS || !req->entered ||
-        mcpi_server_guard(req->server) < 0)
+    if (!req || !req->handler || req->handler->kind != MCPI_STARTS || !req->entered ||
+        mcpi_host_guard(req->host) < 0)
         return;
     (void)mcpi_request_end(req, status);
 }
@@ -102,22 +110,21 @@ mcp_request_finish(mcp_request *req, int status)
 static bool
 handler_has_token(mcp_request *req)
 {
-    return req->tool->kind == MCPI_REPLIES || mcpi_request_get_token(req);
+    return req->handler->kind == MCPI_REPLIES || mcpi_request_get_token(req);
 }
 
 void
-mcpi_request_call_tool(mcp_request *req)
+mcpi_request_handle(mcp_request *req)
 {
-    bool later = req->tool->kind == MCPI_RUNS && req->tool->input_schema;
-    int r = later ? 0 : arguments_check(req);
+    int r = checks_late(req) ? 0 : arguments_check(req);
 
     if (r == 0 && !handler_has_token(req))
         r = MCP_E_NOMEM;
     if (r != 0)
         (void)mcpi_request_end(req, r > 0 ? 0 : r);
-    else if (req->tool->kind == MCPI_REPLIES)
+    else if (req->handler->kind == MCPI_REPLIES)
         (void)mcpi_request_end(req, handler_run(req));
-    else if (req->tool->kind == MCPI_STARTS)
+    else if (req->handler->kind == MCPI_STARTS)
         handler_start(req);
     else
         handler_submit(req);

@@ -41,17 +41,18 @@ server_unref_unlock(mcp_server *server)
         return;
     pthread_cond_destroy(&server->moved);
     pthread_mutex_destroy(&server->lock);
-    mcpi_free(server->mem, server);
+    mcpi_host_done(&server->host);
+    mcpi_free(server->host.mem, server);
 }
 
 /* Nothing of it is on the loop any more. */
 static void
 server_vanish(mcp_server *server)
 {
-    mcp_loop *loop = server->loop;
+    mcp_loop *loop = server->host.loop;
     bool own = server->own_loop;
 
-    (void)mcpi_pool_free(server->pool, WORKERS_US);
+    (void)mcpi_pool_free(server->host.pool, WORKERS_US);
     mcpi_server_dismantle(server);
     if (own)
         mcp_loop_free(loop);
@@ -72,7 +73,7 @@ on_wake_closed(uv_handle_t *handle)
 
     server->dismantled = true;
     if (server->own_loop)
-        mcpi_loop_stop(server->inside);
+        mcpi_loop_stop(server->host.inside);
     else
         server_vanish(server);
 }
@@ -81,10 +82,12 @@ on_wake_closed(uv_handle_t *handle)
 static void
 server_try_to_go(mcp_server *server)
 {
-    struct mcpi_timers *timers = mcpi_loop_timers(server->inside);
-    int64_t now = mcpi_loop_now(server->inside);
+    struct mcpi_timers *timers = mcpi_loop_timers(server->host.inside);
+    int64_t now = mcpi_loop_now(server->host.inside);
 
-    if (server->live == 0) {
+    if (server->host.live == 0 && mcpi_news_waits(server))
+        return; /* asked again when that is done */
+    if (server->host.live == 0) {
         mcpi_timer_disarm(timers, &server->patience);
         if (!uv_is_closing((uv_handle_t *)&server->wake))
             uv_close((uv_handle_t *)&server->wake, on_wake_closed);
@@ -102,9 +105,9 @@ on_patience(struct mcpi_timer *timer, int64_t now)
 
     (void)now;
     server->left_behind = true;
-    MCPI_LOG(&server->log, MCP_LOG_WARNING, "%zu handlers do not end: left behind",
-             server->live);
-    mcpi_loop_stop(server->inside);
+    MCPI_LOG(&server->host.log, MCP_LOG_WARNING, "%zu handlers do not end: left behind",
+             server->host.live);
+    mcpi_loop_stop(server->host.inside);
 }
 
 void
@@ -113,7 +116,7 @@ mcpi_server_check(mcp_server *server)
     if (!server->stopping || !mcpi_list_empty(&server->links))
         return;
     if (!atomic_exchange(&server->stopped, true) && server->own_loop)
-        mcpi_loop_stop(server->inside);
+        mcpi_loop_stop(server->host.inside);
     if (server->leaving)
         server_try_to_go(server);
 }
@@ -125,6 +128,7 @@ mcpi_server_begin_stop(mcp_server *server)
         return;
     server->stopping = true;
     atomic_store(&server->stop_asked, true);
+    mcpi_news_close(server);
     mcpi_links_close(server);
     mcpi_server_check(server);
 }
@@ -145,7 +149,7 @@ on_opened(struct mcpi_post *post)
 {
     mcp_server *server = MCPI_CONTAINER(post, mcp_server, opened);
 
-    (void)uv_async_init(mcpi_loop_uv(server->inside), &server->wake,
+    (void)uv_async_init(mcpi_loop_uv(server->host.inside), &server->wake,
                         on_wake); /* the loop has one: another needs nothing more */
     server->wake.data = server;
     atomic_store(&server->awake, true);
@@ -163,6 +167,12 @@ on_bye(struct mcpi_post *post)
     mcpi_server_check(server);
 }
 
+static void
+on_home(struct mcpi_host *host)
+{
+    mcpi_server_check(MCPI_CONTAINER(host, mcp_server, host));
+}
+
 /* ---- made --------------------------------------------------------------- */
 
 int
@@ -173,23 +183,29 @@ mcpi_life_init(mcp_server *server)
     server->bye.fn = on_bye;
     server->watch.signal_fd = server->watch.parent_fd = -1;
     mcpi_list_init(&server->links);
-    mcpi_list_init(&server->told);
     mcpi_timer_init(&server->patience, on_patience);
+    server->host.went_home = on_home;
+    if (mcpi_host_init(&server->host) < 0)
+        return MCP_E_NOMEM;
     if (pthread_mutex_init(&server->lock, NULL) != 0)
-        return MCP_E_NOMEM;
-    if (mcpi_cond_init(&server->moved) < 0) {
-        pthread_mutex_destroy(&server->lock);
-        return MCP_E_NOMEM;
-    }
+        goto no_lock;
+    if (mcpi_cond_init(&server->moved) < 0)
+        goto no_condition;
     return 0;
+
+no_condition:
+    pthread_mutex_destroy(&server->lock);
+no_lock:
+    mcpi_host_done(&server->host);
+    return MCP_E_NOMEM;
 }
 
 void
 mcpi_life_begin(mcp_server *server)
 {
     if (!server->own_loop)
-        mcpi_loop_join(server->loop);
-    mcpi_loop_post(server->inside, &server->opened);
+        mcpi_loop_join(server->host.loop);
+    mcpi_loop_post(server->host.inside, &server->opened);
 }
 
 void
@@ -219,7 +235,7 @@ afterlife_main(void *user)
     mcp_server *server = user;
 
     while (!server->dismantled)
-        (void)mcp_loop_run(server->loop);
+        (void)mcp_loop_run(server->host.loop);
     server_vanish(server);
     return NULL;
 }
@@ -233,16 +249,17 @@ server_leave_behind(mcp_server *server)
     if (mcpi_thread_start(&thread, 0, afterlife_main, server) == 0)
         (void)pthread_detach(thread);
     else
-        MCPI_LOG(&server->log, MCP_LOG_ERROR, "no thread to free the server: kept");
+        MCPI_LOG(&server->host.log, MCP_LOG_ERROR,
+                 "no thread to free the server: kept");
 }
 
 /* Nobody runs the loop, and nobody will but us. */
 static void
 server_finish(mcp_server *server)
 {
-    mcpi_loop_post(server->inside, &server->bye);
+    mcpi_loop_post(server->host.inside, &server->bye);
     do
-        (void)mcp_loop_run(server->loop);
+        (void)mcp_loop_run(server->host.loop);
     while (!server->dismantled && !server->left_behind);
     if (server->dismantled)
         server_vanish(server);
@@ -253,8 +270,8 @@ server_finish(mcp_server *server)
 static void
 server_free_own(mcp_server *server)
 {
-    bool here = mcpi_loop_is_its_thread(server->loop) ||
-                mcpi_pool_is_here(server->pool);
+    bool here = mcpi_loop_is_its_thread(server->host.loop) ||
+                mcpi_pool_is_here(server->host.pool);
     bool running, has_thread;
 
     pthread_mutex_lock(&server->lock);
@@ -266,7 +283,7 @@ server_free_own(mcp_server *server)
     if (here && running)
         return;
     if (here) { /* inside a handler that nobody waits for any more */
-        mcpi_loop_post(server->inside, &server->bye);
+        mcpi_loop_post(server->host.inside, &server->bye);
         server_leave_behind(server);
         return;
     }
@@ -285,16 +302,16 @@ server_free_own(mcp_server *server)
 static void
 server_free_borrowed(mcp_server *server)
 {
-    bool wait = !mcpi_loop_is_its_thread(server->loop) &&
-                !mcpi_pool_is_here(server->pool) &&
-                mcpi_loop_is_run_elsewhere(server->loop);
+    bool wait = !mcpi_loop_is_its_thread(server->host.loop) &&
+                !mcpi_pool_is_here(server->host.pool) &&
+                mcpi_loop_is_run_elsewhere(server->host.loop);
     int64_t until = mcpi_time_add(mcpi_loop_clock(), server->stop_us);
 
     until = mcpi_time_add(until, server->stop_us); /* for links, and for handlers */
     pthread_mutex_lock(&server->lock);
     server->refs++; /* ours; the loop has the other */
     pthread_mutex_unlock(&server->lock);
-    mcpi_loop_post(server->inside, &server->bye);
+    mcpi_loop_post(server->host.inside, &server->bye);
     pthread_mutex_lock(&server->lock);
     while (wait && !server->gone)
         wait = mcpi_cond_wait(&server->moved, &server->lock, until);
@@ -362,7 +379,7 @@ mcp_server_run(mcp_server *server, const mcp_run_options *given, mcp_error *err)
         return r;
     r = mcpi_watch_open(server, &opt, err);
     if (r == 0)
-        r = mcp_loop_run(server->loop);
+        r = mcp_loop_run(server->host.loop);
     mcpi_watch_close(server);
     run_leave(server);
     return r;
@@ -373,7 +390,7 @@ start_main(void *user)
 {
     mcp_server *server = user;
 
-    (void)mcp_loop_run(server->loop);
+    (void)mcp_loop_run(server->host.loop);
     run_leave(server);
     return NULL;
 }

@@ -49,8 +49,8 @@ struct link {
 static void
 link_free(struct link *link)
 {
-    mcpi_free(link->server->mem, link->path);
-    mcpi_free(link->server->mem, link);
+    mcpi_free(link->server->host.mem, link->path);
+    mcpi_free(link->server->host.mem, link);
 }
 
 /* One that was never opened gives back what it has. */
@@ -72,7 +72,7 @@ link_gone(struct link *link)
     bool is_stdio = link->is_stdio;
 
     mcpi_list_remove(&link->node);
-    mcpi_tally_add(&server->tally.clients, -1);
+    mcpi_tally_add(&server->host.tally.clients, -1);
     if (link->was_accepted)
         server->accepted--;
     link_free(link);
@@ -106,7 +106,7 @@ listener_close(struct link *link)
 void
 mcpi_links_close(mcp_server *server)
 {
-    int64_t now = mcpi_loop_now(server->inside);
+    int64_t now = mcpi_loop_now(server->host.inside);
     struct mcpi_list *node, *next;
     struct link *link;
 
@@ -127,7 +127,7 @@ mcpi_links_close(mcp_server *server)
 static struct link *
 link_new(mcp_server *server, enum link_kind kind)
 {
-    struct link *link = mcpi_alloc_zero(server->mem, sizeof(*link));
+    struct link *link = mcpi_alloc_zero(server->host.mem, sizeof(*link));
 
     if (!link)
         return NULL;
@@ -141,8 +141,8 @@ link_new(mcp_server *server, enum link_kind kind)
 static int
 stream_open(struct link *link)
 {
-    const struct mcpi_stream_options opt = {.loop = link->server->inside,
-                                            .engine = link->server->engine,
+    const struct mcpi_stream_options opt = {.loop = link->server->host.inside,
+                                            .engine = link->server->host.engine,
                                             .take_in = link->in,
                                             .take_out = link->out,
                                             .closed = on_stream_closed,
@@ -158,8 +158,8 @@ stream_open(struct link *link)
 static int
 local_open(struct link *link)
 {
-    const struct mcpi_local_options opt = {.loop = link->server->inside,
-                                           .engine = link->server->engine,
+    const struct mcpi_local_options opt = {.loop = link->server->host.inside,
+                                           .engine = link->server->host.engine,
                                            .pair = link->pair,
                                            .index = link->index,
                                            .closed = on_local_closed,
@@ -180,7 +180,7 @@ client_open(struct link *link)
     if (r < 0)
         return r;
     mcpi_list_append(&link->server->links, &link->node);
-    mcpi_tally_add(&link->server->tally.clients, 1);
+    mcpi_tally_add(&link->server->host.tally.clients, 1);
     return 0;
 }
 
@@ -192,8 +192,8 @@ on_accepted(void *user, int take_fd)
     int r = MCP_E_NOMEM;
 
     if (server->accepted >= server->max_clients) {
-        MCPI_LOG(&server->log, MCP_LOG_INFO, "a client is turned away: %zu are there",
-                 server->accepted);
+        MCPI_LOG(&server->host.log, MCP_LOG_INFO,
+                 "a client is turned away: %zu are there", server->accepted);
         close(take_fd);
         return;
     }
@@ -207,7 +207,7 @@ on_accepted(void *user, int take_fd)
             link_abandon(link);
     }
     if (r < 0) {
-        MCPI_LOG(&server->log, MCP_LOG_ERROR, "a client cannot be served: %s",
+        MCPI_LOG(&server->host.log, MCP_LOG_ERROR, "a client cannot be served: %s",
                  mcp_status_text(r));
         return;
     }
@@ -218,10 +218,10 @@ on_accepted(void *user, int take_fd)
 static int
 listener_open(struct link *link)
 {
-    const struct mcpi_unix_listener_options opt = {.loop = link->server->inside,
-                                              .log = link->server->log,
-                                              .accepted = on_accepted,
-                                              .user = link};
+    const struct mcpi_unix_listener_options opt = {.loop = link->server->host.inside,
+                                                   .log = link->server->host.log,
+                                                   .accepted = on_accepted,
+                                                   .user = link};
     int r;
 
     r = mcpi_unix_listener_new(&opt, link->in, &link->listener, NULL);
@@ -250,7 +250,7 @@ on_open(struct mcpi_post *post)
         listener_close(link);
     } else if (r < 0) {
         if (r != MCP_E_CLOSED)
-            MCPI_LOG(&server->log, MCP_LOG_ERROR, "a link cannot be opened: %s",
+            MCPI_LOG(&server->host.log, MCP_LOG_ERROR, "a link cannot be opened: %s",
                      mcp_status_text(r));
         link_abandon(link);
         if (is_stdio)
@@ -265,7 +265,7 @@ link_post(struct link *link)
 {
     atomic_store(&link->server->reachable, true);
     link->post.fn = on_open;
-    mcpi_loop_post(link->server->inside, &link->post);
+    mcpi_loop_post(link->server->host.inside, &link->post);
 }
 
 static int
@@ -369,7 +369,7 @@ mcp_server_listen_unix(mcp_server *server, const char *path, mcp_error *err)
     link = link_new(server, LINK_LISTENER);
     if (!link)
         return no_memory(err);
-    link->path = path_from_root(server->mem, path);
+    link->path = path_from_root(server->host.mem, path);
     if (!link->path) {
         link_free(link);
         return no_memory(err);

@@ -1,73 +1,120 @@
 /*
- * progress.c - reports of a handler on their way to the client
+ * progress.c - reports of a handler, and its log messages, on their way to the client
  *
- * On the loop a report goes straight to the exchange. From elsewhere it waits in the
- * request for the loop; so few wait that a handler which reports in a tight loop
- * neither fills memory nor is slowed down: the newest takes the place of the one before
- * it.
+ * On the loop they go straight to the exchange. From elsewhere they wait in the request
+ * for the loop, in the order in which they were made. So few wait that a handler which
+ * speaks in a tight loop neither fills memory nor is slowed down: of progress the newest
+ * takes the place of the one before it, and log messages beyond the bound are dropped
+ * and counted.
  */
 #include <math.h>
 #include <string.h>
 
 #include "api/request.h"
-#include "api/server.h"
 #include "base/mem.h"
 #include "base/text.h"
 
-#define REPORTS_MAX 64
+#define REPORTS_MAX 64 /* of progress: the newest says it all */
+/* Each says something: more than a person reads, and what a turn can take. */
+#define MCPI_LOGS_MAX 256
+#define LOGS_BYTES ((size_t)1024 * 1024) /* as much as may wait to be written */
 
 struct report {
     struct mcpi_list node;
-    double progress, total; /* total NaN: unknown */
+    bool is_log;
     bool has_message;
-    char message[];
+    double progress, total; /* total NaN: unknown */
+    size_t length;          /* of a log message */
+    char text[];            /* message, terminated; of a log message: params */
 };
 
 static struct report *
 report_new(const mcp_request *req, double progress, double total, const char *message)
 {
-    size_t len = message ? strlen(message) + 1 : 0;
-    struct report *report = mcpi_alloc(req->server->mem, sizeof(*report) + len);
+    size_t size = message ? strlen(message) + 1 : 0;
+    struct report *report = mcpi_alloc(req->host->mem, sizeof(*report) + size);
 
     if (!report)
         return NULL;
+    *report = (struct report){
+        .progress = progress, .total = total, .has_message = message != NULL};
     mcpi_list_init(&report->node);
-    report->progress = progress;
-    report->total = total;
-    report->has_message = message != NULL;
     if (message)
-        memcpy(report->message, message, len);
+        memcpy(report->text, message, size);
     return report;
 }
 
 static struct report *
-report_pop(mcp_request *req)
+report_new_log(const mcp_request *req, const char *params, size_t len)
+{
+    struct report *report = mcpi_alloc(req->host->mem, sizeof(*report) + len);
+
+    if (!report)
+        return NULL;
+    *report = (struct report){.is_log = true, .length = len};
+    mcpi_list_init(&report->node);
+    memcpy(report->text, params, len);
+    return report;
+}
+
+/* ---- they are sent ------------------------------------------------------ */
+
+static struct report *
+report_of(struct mcpi_list *node)
+{
+    return MCPI_CONTAINER(node, struct report, node);
+}
+
+static void
+report_send(mcp_request *req, struct report *report)
+{
+    int64_t now = mcpi_loop_now(req->host->inside);
+
+    if (report->is_log)
+        (void)mcpi_exchange_notify(req->x, mcpi_method_name(MCPI_METHOD_NOTE_MESSAGE),
+                                   report->text, report->length, now);
+    else
+        (void)mcpi_exchange_progress(req->x, report->progress, report->total,
+                                     report->has_message ? report->text : NULL, now);
+    mcpi_free(req->host->mem, report);
+}
+
+/* All that wait now. What comes meanwhile is posted anew, behind what others have for
+ * the loop, so a handler that speaks without a pause does not hold it. Returns how many
+ * log messages were dropped. */
+static size_t
+reports_take(mcp_request *req, struct mcpi_list *into)
 {
     struct mcpi_list *node;
+    size_t dropped;
 
     pthread_mutex_lock(&req->lock);
-    node = mcpi_list_pop(&req->reports);
-    if (node)
-        req->report_count--;
-    else
-        atomic_store(&req->report_posted, false);
+    while ((node = mcpi_list_pop(&req->reports)) != NULL)
+        mcpi_list_append(into, node);
+    dropped = req->logs_dropped;
+    req->report_count = req->log_count = req->log_bytes = req->logs_dropped = 0;
+    atomic_store(&req->report_posted, false);
     pthread_mutex_unlock(&req->lock);
-    return node ? MCPI_CONTAINER(node, struct report, node) : NULL;
+    return dropped;
 }
 
 void
 mcpi_request_send_reports(mcp_request *req)
 {
-    struct report *report;
+    struct mcpi_list reports, *node;
+    char shown[MCPI_ID_SHOWN];
+    size_t dropped;
 
     if (!atomic_load(&req->report_posted))
         return;
-    for (report = report_pop(req); report; report = report_pop(req)) {
-        (void)mcpi_exchange_progress(req->x, report->progress, report->total,
-                                     report->has_message ? report->message : NULL,
-                                     mcpi_loop_now(req->server->inside));
-        mcpi_free(req->server->mem, report);
-    }
+    mcpi_list_init(&reports);
+    dropped = reports_take(req, &reports);
+    while ((node = mcpi_list_pop(&reports)) != NULL)
+        report_send(req, report_of(node));
+    if (dropped > 0)
+        MCPI_LOG(&req->host->log, MCP_LOG_INFO,
+                 "%zu log messages of request %s were dropped: too many at once",
+                 dropped, mcpi_id_show(&req->x->rpc.id, shown));
 }
 
 static void
@@ -76,14 +123,19 @@ on_report(struct mcpi_post *post)
     mcpi_request_send_reports(MCPI_CONTAINER(post, mcp_request, report));
 }
 
+/* ---- they wait ---------------------------------------------------------- */
+
 /* Under lock. Returns one that is not to be sent any more, or NULL. */
 static struct report *
 reports_add(mcp_request *req, struct report *report)
 {
+    struct mcpi_list *node = req->reports.prev;
     struct report *dropped = NULL;
 
     if (req->report_count == REPORTS_MAX) {
-        dropped = MCPI_CONTAINER(req->reports.prev, struct report, node);
+        while (report_of(node)->is_log)
+            node = node->prev;
+        dropped = report_of(node);
         mcpi_list_remove(&dropped->node);
         req->report_count--;
     }
@@ -92,28 +144,73 @@ reports_add(mcp_request *req, struct report *report)
     return dropped;
 }
 
+/* Under lock. Returns it if there is no room. */
+static struct report *
+reports_add_log(mcp_request *req, struct report *report)
+{
+    bool fits = req->log_count == 0 || (req->log_count < MCPI_LOGS_MAX &&
+                                        req->log_bytes + report->length <= LOGS_BYTES);
+
+    if (!fits) {
+        req->logs_dropped++;
+        return report;
+    }
+    mcpi_list_append(&req->reports, &report->node);
+    req->log_count++;
+    req->log_bytes += report->length;
+    return NULL;
+}
+
+/* Progress that does not rise is none. */
 static int
 report_queue(mcp_request *req, struct report *report)
 {
     struct report *dropped = report;
     bool post = false;
-    int r = MCP_E_INVAL;
+    int r = 0;
 
     pthread_mutex_lock(&req->lock);
-    if (report->progress > req->progress) {
+    if (report->is_log) {
+        dropped = reports_add_log(req, report);
+    } else if (report->progress > req->progress) {
         req->progress = report->progress;
         dropped = reports_add(req, report);
-        post = !atomic_exchange(&req->report_posted, true);
-        r = 0;
+    } else {
+        r = MCP_E_INVAL;
     }
+    if (dropped != report)
+        post = !atomic_exchange(&req->report_posted, true);
     pthread_mutex_unlock(&req->lock);
-    mcpi_free(req->server->mem, dropped);
+    mcpi_free(req->host->mem, dropped);
     if (post) {
         req->report.fn = on_report;
-        mcpi_loop_post(req->server->inside, &req->report);
+        mcpi_loop_post(req->host->inside, &req->report);
     }
     return r;
 }
+
+/* Does what is said now go out at once? Not before what waits. */
+static bool
+report_is_direct(mcp_request *req)
+{
+    return mcpi_loop_is_here(req->host->inside) && !atomic_load(&req->report_posted);
+}
+
+/* ---- log messages ------------------------------------------------------- */
+
+int
+mcpi_request_send_log(mcp_request *req, const char *params, size_t len)
+{
+    struct report *report;
+
+    if (report_is_direct(req))
+        return mcpi_exchange_notify(req->x, mcpi_method_name(MCPI_METHOD_NOTE_MESSAGE),
+                                    params, len, mcpi_loop_now(req->host->inside));
+    report = report_new_log(req, params, len);
+    return report ? report_queue(req, report) : MCP_E_NOMEM;
+}
+
+/* ---- progress ----------------------------------------------------------- */
 
 /* The value rises: note it down. */
 static int
@@ -149,16 +246,16 @@ mcp_request_progress(mcp_request *req, double progress, double total,
         return MCP_E_INVAL;
     if (mcp_request_is_canceled(req))
         return MCP_E_CANCELED;
-    if (atomic_load(&req->over) || mcpi_server_guard(req->server) < 0)
+    if (atomic_load(&req->over) || mcpi_host_guard(req->host) < 0)
         return MCP_E_STATE;
-    if (req->x->caller.progress_token.kind == MCPI_ID_NONE)
-        return progress_note(req, progress);
+    if (req->x->caller.progress_token.kind == MCPI_ID_NONE || progress <= req->reported)
+        return progress_note(req, progress); /* a run before this one has said it */
     known = total > 0 ? total : (double)NAN;
-    if (mcpi_loop_is_here(req->server->inside) && !atomic_load(&req->report_posted)) {
+    if (report_is_direct(req)) {
         r = progress_note(req, progress);
         return r < 0 ? r
                      : mcpi_exchange_progress(req->x, progress, known, message,
-                                              mcpi_loop_now(req->server->inside));
+                                              mcpi_loop_now(req->host->inside));
     }
     report = report_new(req, progress, known, message);
     return report ? report_queue(req, report) : MCP_E_NOMEM;

@@ -63,6 +63,24 @@ mcp_reply_structured(const mcp_reply *reply)
     return mcp_json_get(mcp_reply_result(reply), "structuredContent");
 }
 
+const mcp_json *
+mcp_reply_items(const mcp_reply *reply)
+{
+    static const char *const keys[] = {"tools",   "resources", "resourceTemplates",
+                                       "prompts", "contents",  "messages"};
+    const mcp_json *result = mcp_reply_result(reply);
+    const mcp_json *items;
+    size_t i;
+
+    for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        items = mcp_json_get(result, keys[i]);
+        if (mcp_json_get_type(items) == MCP_JSON_ARRAY)
+            return items;
+    }
+    items = mcp_json_get(mcp_json_get(result, "completion"), "values");
+    return mcp_json_get_type(items) == MCP_JSON_ARRAY ? items : NULL;
+}
+
 const char *
 mcp_reply_cursor(const mcp_reply *reply)
 {

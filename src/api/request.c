@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/server.h"
+#include "api/asking.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -45,9 +45,47 @@ mcp_request_method(const mcp_request *req)
 const char *
 mcp_request_name(const mcp_request *req)
 {
-    if (!req || req->x->rpc.method != MCPI_METHOD_TOOLS_CALL)
+    if (!req)
         return "";
-    return mcp_json_string(mcp_json_get(req->x->rpc.params, "name"), "");
+    switch (req->x->rpc.method) {
+    case MCPI_METHOD_TOOLS_CALL:
+    case MCPI_METHOD_PROMPTS_GET:
+        return mcp_json_string(mcp_json_get(req->x->rpc.params, "name"), "");
+    case MCPI_METHOD_RESOURCES_READ:
+    case MCPI_METHOD_RESOURCES_SUBSCRIBE:
+    case MCPI_METHOD_RESOURCES_UNSUBSCRIBE:
+        return mcp_json_string(mcp_json_get(req->x->rpc.params, "uri"), "");
+    case MCPI_METHOD_COMPLETE:
+        return req->offer ? req->offer->key : "";
+    default:
+        return "";
+    }
+}
+
+const mcp_json *
+mcp_request_variables(const mcp_request *req)
+{
+    return req ? mcp_doc_root(req->variables) : NULL;
+}
+
+const char *
+mcpi_variable_text(const mcp_request *req, const char *name)
+{
+    const mcp_json *value = mcp_json_get(mcp_request_variables(req), name);
+
+    if (mcp_json_get_type(value) == MCP_JSON_ARRAY)
+        value = mcp_json_at(value, 0);
+    return mcp_json_string(value, NULL);
+}
+
+const char *
+mcp_request_argument(const mcp_request *req, const char *name)
+{
+    if (!req || !name)
+        return NULL;
+    if (req->x->rpc.method == MCPI_METHOD_RESOURCES_READ)
+        return mcpi_variable_text(req, name);
+    return mcp_json_string(mcp_json_get(mcp_request_arguments(req), name), NULL);
 }
 
 const mcp_json *
@@ -62,6 +100,34 @@ mcp_request_client_capabilities(const mcp_request *req)
     return req ? req->x->caller.capabilities : NULL;
 }
 
+/* A member of _meta that is a string; U+0000 inside makes it none. */
+static const char *
+meta_text(const mcp_request *req, const char *key)
+{
+    const mcp_json *value = mcp_json_get(mcp_request_meta(req), key);
+    const char *text = mcp_json_string(value, NULL);
+
+    return text && strlen(text) == mcp_json_string_length(value) ? text : NULL;
+}
+
+const char *
+mcp_request_traceparent(const mcp_request *req)
+{
+    return meta_text(req, "traceparent");
+}
+
+const char *
+mcp_request_tracestate(const mcp_request *req)
+{
+    return meta_text(req, "tracestate");
+}
+
+const char *
+mcp_request_baggage(const mcp_request *req)
+{
+    return meta_text(req, "baggage");
+}
+
 const char *
 mcp_request_version(const mcp_request *req)
 {
@@ -71,13 +137,13 @@ mcp_request_version(const mcp_request *req)
 void *
 mcp_request_server_user(const mcp_request *req)
 {
-    return req ? req->server->user : NULL;
+    return req ? req->host->user : NULL;
 }
 
 mcp_loop *
 mcp_request_loop(const mcp_request *req)
 {
-    return req ? req->server->loop : NULL;
+    return req ? req->host->loop : NULL;
 }
 
 mcp_result *
@@ -93,7 +159,7 @@ id_write(mcp_request *req)
     const struct mcpi_id *id = &req->x->rpc.id;
     struct mcpi_buf buf;
 
-    mcpi_buf_init(&buf, req->server->mem, SIZE_MAX);
+    mcpi_buf_init(&buf, req->host->mem, SIZE_MAX);
     mcpi_id_write(&buf, id);
     mcpi_buf_char(&buf, '\0');
     if (buf.status < 0) {
@@ -136,27 +202,34 @@ struct mcpi_decoded_node {
 };
 
 int
-mcp_request_bind(mcp_request *req, void *into)
+mcpi_request_decode(mcp_request *req, const mcp_fields *fields, mcp_doc *doc,
+                    const mcp_json *value, void *into)
 {
     struct mcpi_decoded_node *node;
     int r;
 
-    if (!req || !into)
-        return MCP_E_INVAL;
-    if (!req->tool || !req->tool->input)
-        return MCP_E_STATE;
-    node = mcpi_alloc(req->server->mem, sizeof(*node));
+    node = mcpi_alloc(req->host->mem, sizeof(*node));
     if (!node)
         return MCP_E_NOMEM;
-    r = mcp_fields_decode(req->tool->input, req->x->doc, mcp_request_arguments(req),
-                          into, &node->decoded, NULL);
+    r = mcp_fields_decode(fields, doc, value, into, &node->decoded, NULL);
     if (r < 0) {
-        mcpi_free(req->server->mem, node);
+        mcpi_free(req->host->mem, node);
         return r;
     }
     node->next = req->decoded;
     req->decoded = node;
     return 0;
+}
+
+int
+mcp_request_bind(mcp_request *req, void *into)
+{
+    if (!req || !into)
+        return MCP_E_INVAL;
+    if (!req->out.tool || !req->out.tool->input)
+        return MCP_E_STATE;
+    return mcpi_request_decode(req, req->out.tool->input, req->x->doc,
+                               mcp_request_arguments(req), into);
 }
 
 static void
@@ -167,7 +240,7 @@ decoded_free(mcp_request *req)
     for (node = req->decoded; node; node = next) {
         next = node->next;
         mcp_decoded_free(node->decoded);
-        mcpi_free(req->server->mem, node);
+        mcpi_free(req->host->mem, node);
     }
 }
 
@@ -188,7 +261,7 @@ mcp_request_defer(mcp_request *req, void (*fn)(void *user), void *user)
         return MCP_E_INVAL;
     if (atomic_load(&req->over))
         return MCP_E_STATE;
-    defer = mcpi_alloc(req->server->mem, sizeof(*defer));
+    defer = mcpi_alloc(req->host->mem, sizeof(*defer));
     if (!defer)
         return MCP_E_NOMEM;
     defer->fn = fn;
@@ -220,7 +293,7 @@ defers_run(mcp_request *req)
 
     for (defer = defer_pop(req); defer; defer = defer_pop(req)) {
         defer->fn(defer->user);
-        mcpi_free(req->server->mem, defer);
+        mcpi_free(req->host->mem, defer);
     }
 }
 
@@ -252,22 +325,22 @@ mcpi_request_refuse(mcp_request *req, int code, const char *format, ...)
 static void
 fail_take_data(mcp_request *req, const char *data)
 {
-    const mcp_json_options opt = MCP_JSON_OPTIONS(.allocator = req->server->mem);
+    const mcp_json_options opt = MCP_JSON_OPTIONS(.allocator = req->host->mem);
     mcp_doc *doc;
     int r;
 
-    mcp_text_free(req->fail_data, req->server->mem);
+    mcp_text_free(req->fail_data, req->host->mem);
     req->fail_data = NULL;
     if (!data)
         return;
     r = mcp_doc_parse(data, strlen(data), &opt, &doc, NULL);
     if (r == 0) {
-        r = mcp_json_print(mcp_doc_root(doc), false, req->server->mem, &req->fail_data,
+        r = mcp_json_print(mcp_doc_root(doc), false, req->host->mem, &req->fail_data,
                            &req->fail_length);
         mcp_doc_free(doc);
     }
     if (r < 0)
-        MCPI_LOG(&req->server->log, MCP_LOG_WARNING,
+        MCPI_LOG(&req->host->log, MCP_LOG_WARNING,
                  "the data of an error is left out: %s", mcp_status_text(r));
 }
 
@@ -313,16 +386,29 @@ static void
 answer_internal_error(mcp_request *req, int status, const char *why)
 {
     bool broken = status == MCP_E_PROTO;
-    bool mistake = broken || status == MCP_E_INVAL; /* of the program: worth a word */
+    /* Of the program: worth a word. */
+    bool mistake = broken || status == MCP_E_INVAL || status == MCP_E_STATE;
     char shown[MCPI_ID_SHOWN];
 
-    MCPI_LOG(&req->server->log, mistake ? MCP_LOG_WARNING : MCP_LOG_INFO,
+    MCPI_LOG(&req->host->log, mistake ? MCP_LOG_WARNING : MCP_LOG_INFO,
              "request %s (%.60s) failed: %s", mcpi_id_show(&req->x->rpc.id, shown),
-             req->tool ? req->tool->name : mcp_request_method(req), why);
+             req->offer ? req->offer->key : mcp_request_method(req), why);
     answer_drop(&req->out.answer.body);
     mcpi_result_error(&req->out.answer, MCPI_RPC_INTERNAL_ERROR, "%s",
                       broken ? "output does not match its schema"
                              : mcp_status_text(status));
+}
+
+/* What was found at the end, or what the result had to say to a handler that passed it
+ * on. */
+static const char *
+failure_text(const mcp_request *req, int status, const mcp_error *why)
+{
+    if (why->message[0])
+        return why->message;
+    if (req->out.status == status && req->out.answer.message[0])
+        return req->out.answer.message;
+    return mcp_status_text(status);
 }
 
 static void
@@ -331,15 +417,17 @@ request_make_answer(mcp_request *req, int status)
     bool canceled = mcp_request_is_canceled(req);
     mcp_error why = {0};
 
-    if (canceled && (status == MCP_E_CANCELED || status == 0))
+    if (canceled &&
+        (status == MCP_E_CANCELED || status == 0 || status == MCP_E_INPUT))
         return; /* nobody will read it */
-    if (status == 0 && req->tool)
+    if (status == MCP_E_INPUT)
+        status = mcpi_asking_close(req, &why);
+    else if (status == 0 && req->out.kind != MCPI_RESULT_PLAIN)
         status = mcpi_tool_result_close(&req->out, &why);
     if (status == MCP_E_PEER && req->fail_code != 0)
         answer_noted_error(req);
     else if (status != 0)
-        answer_internal_error(req, status,
-                              why.message[0] ? why.message : mcp_status_text(status));
+        answer_internal_error(req, status, failure_text(req, status, &why));
 }
 
 /* ---- its life ----------------------------------------------------------- */
@@ -366,11 +454,11 @@ mcpi_request_release(mcp_request *req)
 static void
 request_tally(const mcp_request *req)
 {
-    struct mcpi_tally *tally = &req->server->tally;
+    struct mcpi_tally *tally = &req->host->tally;
 
     if (!mcp_request_is_canceled(req))
         return;
-    if (!req->entered)
+    if (!req->entered && req->handler)
         mcpi_tally_add(&tally->never_started, 1);
     else if (req->status == MCP_E_CANCELED)
         mcpi_tally_add(&tally->stopped, 1);
@@ -383,22 +471,26 @@ request_forget_told(mcp_request *req)
 {
     if (!mcp_request_is_canceled(req))
         return;
-    pthread_mutex_lock(&req->server->lock);
+    pthread_mutex_lock(&req->host->lock);
     mcpi_list_remove(&req->told);
-    pthread_mutex_unlock(&req->server->lock);
+    pthread_mutex_unlock(&req->host->lock);
 }
 
 void
 mcpi_request_go_home(mcp_request *req)
 {
-    mcp_server *server = req->server;
+    struct mcpi_host *host = req->host;
 
     mcpi_request_send_reports(req);
     request_tally(req);
     request_forget_told(req);
-    mcpi_exchange_finish(req->x, &req->out.answer, mcpi_loop_now(server->inside));
+    mcpi_asking_note_first(req);
+    if (req->rests)
+        mcpi_asking_rest(req);
+    else
+        mcpi_exchange_finish(req->x, &req->out.answer, mcpi_loop_now(host->inside));
     mcpi_request_free(req);
-    mcpi_server_check(server);
+    host->went_home(host);
 }
 
 static void
@@ -410,13 +502,13 @@ on_home(struct mcpi_post *post)
 bool
 mcpi_request_end(mcp_request *req, int status)
 {
-    struct mcpi_loop *loop = req->server->inside;
+    struct mcpi_loop *loop = req->host->inside;
 
     if (atomic_exchange(&req->over, true))
         return false;
     req->status = status;
-    if (req->entered && req->tool->kind == MCPI_STARTS)
-        atomic_fetch_sub_explicit(&req->server->tally.live_handlers, 1,
+    if (req->entered && req->handler->kind == MCPI_STARTS)
+        atomic_fetch_sub_explicit(&req->host->tally.live_handlers, 1,
                                   memory_order_relaxed);
     mcpi_request_release(req);
     request_make_answer(req, status);
@@ -430,44 +522,48 @@ mcpi_request_end(mcp_request *req, int status)
 }
 
 mcp_request *
-mcpi_request_new(mcp_server *server, struct mcpi_exchange *x)
+mcpi_request_new(struct mcpi_host *host, struct mcpi_exchange *x)
 {
     mcp_request *req;
 
-    req = mcpi_alloc_zero_first(server->mem, sizeof(*req),
+    req = mcpi_alloc_zero_first(host->mem, sizeof(*req),
                                 offsetof(mcp_request, out.answer));
     if (!req)
         return NULL;
     if (pthread_mutex_init(&req->lock, NULL) != 0) {
-        mcpi_free(server->mem, req);
+        mcpi_free(host->mem, req);
         return NULL;
     }
     req->x = x;
-    req->server = server;
+    req->host = host;
     req->home.fn = on_home;
-    req->progress = -INFINITY;
+    req->progress = req->reported = -INFINITY;
     mcpi_list_init(&req->told);
     mcpi_list_init(&req->hooks);
     mcpi_list_init(&req->reports);
-    mcpi_tool_result_init(&req->out, server->engine, NULL);
-    server->live++;
+    mcpi_tool_result_init(&req->out, host->engine, NULL);
+    req->out.version = x->caller.version;
+    req->out.modern = x->caller.dialect->modern;
+    host->live++;
     return req;
 }
 
 void
 mcpi_request_free(mcp_request *req)
 {
-    mcp_server *server = req->server;
+    struct mcpi_host *host = req->host;
     const char *id = atomic_load_explicit(&req->id_text, memory_order_relaxed);
 
-    server->live--;
+    host->live--;
     decoded_free(req);
-    mcp_text_free(req->fail_data, server->mem);
+    mcpi_asking_free(req->asking);
+    mcp_doc_free(req->variables);
+    mcp_text_free(req->fail_data, host->mem);
     if (id && id != req->short_id)
-        mcpi_free(server->mem, (void *)(uintptr_t)id);
+        mcpi_free(host->mem, (void *)(uintptr_t)id);
     mcpi_tool_result_done(&req->out);
     mcpi_token_unref(atomic_load(&req->token));
-    mcpi_tool_unref(req->tool);
+    mcpi_offer_unref(req->offer);
     pthread_mutex_destroy(&req->lock);
-    mcpi_free(server->mem, req);
+    mcpi_free(host->mem, req);
 }

@@ -15,6 +15,7 @@
 #include <mcp/request.h>
 #include <pthread.h>
 
+#include "api/host.h"
 #include "api/result.h"
 #include "core/exchange.h"
 #include "run/pool.h"
@@ -26,31 +27,42 @@ struct mcpi_decoded_node;
 
 struct mcp_request {
     struct mcpi_exchange *x;
-    struct mcp_server *server;
-    struct mcpi_tool *tool;              /* counted; NULL: no tool's */
+    struct mcpi_host *host;
+    struct mcp_server *server;           /* the host, if it is one; else NULL */
+    struct mcpi_offer *offer;            /* counted; NULL: none */
+    const struct mcpi_handler *handler;  /* who serves it; NULL: the library itself */
     void (*serve)(mcp_request *req);     /* [loop] what its method does */
     const struct mcpi_served_ops *inner; /* a method of the library's own: who does */
+    struct mcpi_asking *asking;          /* what was asked and answered; or NULL */
+    struct mcpi_listener *listener;      /* of subscriptions/listen; loop only */
+    mcp_doc *variables;                  /* of the template that was matched; or NULL */
     size_t passed;                       /* middlewares that were asked; loop only */
     bool starting;                       /* inside its start handler; loop only */
     bool home_due;                       /* over meanwhile; loop only */
     bool entered;                        /* its handler was called */
-    int status;                          /* how it ended */
+    bool again;                          /* not the first run: its answers are there */
+    bool rests;                          /* over, and the client is to be asked */
+    int status;                          /* how it ended; before: could be found */
+    atomic_uint log_from; /* mcp_severity: the least that is wanted; 0: nothing */
     atomic_bool canceled;                /* told to stop; reason is readable */
     atomic_bool over;                    /* somebody ends it */
     _Atomic(struct mcpi_token *) token;  /* NULL until needed */
     _Atomic(const char *) id_text;       /* likewise */
-    struct mcpi_list told;               /* in server->told; under its lock */
+    struct mcpi_list told;               /* in host->told; under its lock */
     int64_t told_at;                     /* likewise */
     struct mcpi_post home;
-    struct mcpi_post report; /* progress waits in reports */
+    struct mcpi_post report; /* something waits in reports */
     struct mcpi_job job;
     pthread_mutex_t lock;              /* a leaf, for what follows */
     struct mcpi_list hooks;            /* under lock */
     struct mcpi_defer *defers;         /* the last one first; under lock */
     struct mcpi_decoded_node *decoded; /* one thread at a time */
     double progress;                   /* last reported; under lock */
+    double reported;                   /* by the runs before this one; constant */
     struct mcpi_list reports;          /* that wait; under lock */
-    size_t report_count;               /* under lock */
+    size_t report_count;               /* progress among them; under lock */
+    size_t log_count, log_bytes;       /* log messages among them; under lock */
+    size_t logs_dropped;               /* since the last were sent; under lock */
     atomic_bool report_posted;         /* set under lock */
     int fail_code;                     /* mcp_request_fail; 0: not called */
     char *fail_data;                   /* JSON text, or NULL */
@@ -63,8 +75,8 @@ struct mcp_request {
 /* ---- its life; see above ------------------------------------------------ */
 
 /* A request for an exchange that was just routed; NULL for want of memory. Counted as
- * live in the server. [loop] */
-mcp_request *mcpi_request_new(struct mcp_server *server, struct mcpi_exchange *x);
+ * live in its host. [loop] */
+mcp_request *mcpi_request_new(struct mcpi_host *host, struct mcpi_exchange *x);
 
 /* Free one that is home, or that was never begun. [loop] */
 void mcpi_request_free(mcp_request *req);
@@ -84,9 +96,18 @@ void mcpi_request_release(mcp_request *req);
 void mcpi_request_flag(mcp_request *req, const char *reason);
 void mcpi_request_stop(mcp_request *req);
 
+/* Decode a value of doc into a struct that is good until the request is freed. One
+ * thread at a time. */
+int mcpi_request_decode(mcp_request *req, const mcp_fields *fields, mcp_doc *doc,
+                        const mcp_json *value, void *into);
+
 /* Note an error to answer with; end it with MCP_E_PEER then. */
 void mcpi_request_refuse(mcp_request *req, int code, const char *format, ...)
     MCP_PRINTF(3, 4);
+
+/* A variable of the template that was matched: its text, or the first one of a list; NULL:
+ * there is none. */
+const char *mcpi_variable_text(const mcp_request *req, const char *name);
 
 /* ---- its cancel token --------------------------------------------------- */
 
@@ -101,14 +122,22 @@ struct mcpi_token *mcpi_request_get_token(mcp_request *req);
 /* Remove the handler's hooks; afterwards none runs. [any] */
 void mcpi_request_unhook_all(mcp_request *req);
 
-/* ---- progress ----------------------------------------------------------- */
+/* ---- progress and log messages ------------------------------------------ */
+
+/* Send a log message about it, or let it wait for the loop, behind what was said before;
+ * params is the text of a JSON object. Statuses as mcp_request_progress. [any] */
+int mcpi_request_send_log(mcp_request *req, const char *params, size_t len);
 
 /* Hand what waits to the exchange, or drop it if that has ended. [loop] */
 void mcpi_request_send_reports(mcp_request *req);
 
 /* ---- running its handler ------------------------------------------------ */
 
-/* Call its tool, on the loop or on a worker. [loop] */
-void mcpi_request_call_tool(mcp_request *req);
+/* How core begins and ends it, for both hosts; req is served_user: serve.c. */
+extern const struct mcpi_served_ops mcpi_request_ops;
+
+/* Call its handler, on the loop or on a worker. Arguments of a tool are checked
+ * first. [loop] */
+void mcpi_request_handle(mcp_request *req);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * result.c - what a handler writes: content, structured output, failure
+ * result.c - what a handler writes: a list, structured output, failure
  *
- * Content goes into the body of the answer at once, block by block; structured output
- * is kept apart until the end, because it stands behind the content and may become
- * content itself. JSON that comes as text is parsed and printed again: a message is one
- * line.
+ * Every kind of result but an elicitation's is a list first: blocks of content,
+ * messages, contents, values, roots. It goes into the body of the answer at once, item
+ * by item. What stands behind it is kept apart until the end: structured output,
+ * because it may become content itself, and members that may be said at any time. JSON
+ * that comes as text is parsed and printed again: a message is one line.
  */
 #include "api/result.h"
 
@@ -19,6 +20,7 @@ mcpi_tool_result_init(struct mcp_result *out, const struct mcpi_engine *engine,
                       const struct mcpi_tool *tool)
 {
     out->tool = tool;
+    mcpi_buf_init(&out->aside, engine->mem, engine->limits.message_bytes);
     mcpi_result_init(&out->answer, engine);
 }
 
@@ -26,6 +28,8 @@ void
 mcpi_tool_result_done(struct mcp_result *out)
 {
     mcp_builder_free(out->structured);
+    mcp_schema_free(out->form);
+    mcpi_buf_done(&out->aside);
     mcpi_result_done(&out->answer);
 }
 
@@ -49,7 +53,141 @@ mcpi_tool_result_status(mcp_result *out)
 
     if (r == 0)
         r = out->answer.meta.status;
+    if (r == 0)
+        r = out->aside.status;
     return r < 0 ? mcpi_tool_result_fail(out, r, mcp_status_text(r)) : out->status;
+}
+
+bool
+mcpi_result_takes(mcp_result *out, unsigned kinds, const char *what)
+{
+    static const char *const asked[] = {
+        [MCPI_RESULT_PLAIN] = "this request",
+        [MCPI_RESULT_TOOL] = "tools/call",
+        [MCPI_RESULT_PROMPT] = "prompts/get",
+        [MCPI_RESULT_RESOURCE] = "resources/read",
+        [MCPI_RESULT_COMPLETION] = "completion/complete",
+        [MCPI_RESULT_ELICITATION] = "elicitation/create",
+        [MCPI_RESULT_SAMPLE] = "sampling/createMessage",
+        [MCPI_RESULT_ROOTS] = "roots/list",
+    };
+    char why[120];
+
+    if (out->status < 0)
+        return false;
+    if (kinds & 1U << out->kind)
+        return true;
+    snprintf(why, sizeof(why), "the answer to %s has no %s", asked[out->kind], what);
+    (void)mcpi_tool_result_fail(out, MCP_E_STATE, why);
+    return false;
+}
+
+/* ---- the list, and what stands behind it -------------------------------- */
+
+static void
+list_open(mcp_result *out)
+{
+    static const char *const openings[] = {
+        [MCPI_RESULT_TOOL] = "{\"content\":[",
+        [MCPI_RESULT_PROMPT] = "{\"messages\":[",
+        [MCPI_RESULT_RESOURCE] = "{\"contents\":[",
+        [MCPI_RESULT_COMPLETION] = "{\"completion\":{\"values\":[",
+        [MCPI_RESULT_SAMPLE] = "{\"content\":[",
+        [MCPI_RESULT_ROOTS] = "{\"roots\":[",
+    };
+
+    mcpi_buf_text(&out->answer.body, openings[out->kind]);
+    out->has_block = true;
+}
+
+bool
+mcpi_result_item(mcp_result *out, size_t room)
+{
+    if (out->status < 0)
+        return false;
+    if (room > 0)
+        (void)mcpi_buf_reserve(&out->answer.body, room); /* its failure is sticky */
+    if (out->has_block)
+        mcpi_buf_char(&out->answer.body, ',');
+    else
+        list_open(out);
+    out->count++;
+    return true;
+}
+
+void
+mcpi_result_list_end(mcp_result *out)
+{
+    if (!out->has_block)
+        list_open(out);
+    mcpi_buf_char(&out->answer.body, ']');
+    if (out->aside.len > 0)
+        mcpi_buf_append(&out->answer.body, out->aside.data, out->aside.len);
+}
+
+static void
+string_write(mcp_result *out, struct mcpi_buf *buf, const char *text, size_t len,
+             const char *what)
+{
+    char why[96];
+
+    if (mcpi_json_write_string(buf, text, len) != MCP_E_INVAL)
+        return; /* other failures are the buffer's */
+    snprintf(why, sizeof(why), "the %s is not UTF-8", what);
+    (void)mcpi_tool_result_fail(out, MCP_E_INVAL, why);
+}
+
+void
+mcpi_result_string(mcp_result *out, const char *text, size_t len, const char *what)
+{
+    string_write(out, &out->answer.body, text, len, what);
+}
+
+void
+mcpi_result_member(mcp_result *out, const char *key, const char *text, const char *what)
+{
+    if (!text)
+        return;
+    mcpi_buf_text(&out->answer.body, key);
+    string_write(out, &out->answer.body, text, strlen(text), what);
+}
+
+/* A key cannot be mistaken for a part of a text: a quote in there has a backslash. */
+static bool
+aside_has(const struct mcpi_buf *aside, const char *key)
+{
+    size_t len = strlen(key);
+
+    for (size_t i = 0; i + len <= aside->len; i++) {
+        if (memcmp(aside->data + i, key, len) == 0)
+            return true;
+    }
+    return false;
+}
+
+int
+mcpi_result_aside(mcp_result *out, const char *key, const char *text, const char *what)
+{
+    char why[96];
+
+    if (out->status < 0)
+        return out->status;
+    if (aside_has(&out->aside, key)) {
+        snprintf(why, sizeof(why), "the %s was said twice", what);
+        return mcpi_tool_result_fail(out, MCP_E_STATE, why);
+    }
+    mcpi_buf_text(&out->aside, key);
+    string_write(out, &out->aside, text, strlen(text), what);
+    return mcpi_tool_result_status(out);
+}
+
+void
+mcpi_cache_write(struct mcpi_buf *buf, int64_t ttl_ms, enum mcp_cache_scope scope)
+{
+    MCPI_BUF_LITERAL(buf, ",\"ttlMs\":");
+    mcpi_buf_int(buf, ttl_ms);
+    MCPI_BUF_LITERAL(buf, ",\"cacheScope\":");
+    mcpi_buf_text(buf, scope == MCP_CACHE_PUBLIC ? "\"public\"" : "\"private\"");
 }
 
 /* ---- JSON given as text ------------------------------------------------- */
@@ -75,10 +213,12 @@ mcpi_tool_result_parse(mcp_result *out, const char *json, size_t length,
 
 /* ---- structured output -------------------------------------------------- */
 
+#define STRUCTURED (MCPI_KIND(TOOL) | MCPI_KIND(ELICITATION))
+
 mcp_builder *
 mcp_result_builder(mcp_result *out)
 {
-    if (!out)
+    if (!out || !mcpi_result_takes(out, STRUCTURED, "structured output"))
         return NULL;
     if (!out->structured)
         out->structured = mcp_builder_new(out->answer.body.mem);
@@ -106,6 +246,8 @@ mcp_result_struct(mcp_result *out, const void *from)
 
     if (!out || !from)
         return MCP_E_INVAL;
+    if (!mcpi_result_takes(out, STRUCTURED, "structured output"))
+        return out->status;
     if (!out->tool || !out->tool->output)
         return mcpi_tool_result_fail(out, MCP_E_STATE,
                                      "the tool has no table of its output");
@@ -124,7 +266,7 @@ mcp_result_json(mcp_result *out, const char *json, size_t length)
 
     if (!out || !json)
         return MCP_E_INVAL;
-    if (out->status < 0 ||
+    if (!mcpi_result_takes(out, STRUCTURED, "structured output") ||
         mcpi_tool_result_parse(out, json, length, "structured output", &doc) < 0)
         return out->status;
     b = builder_anew(out);
@@ -176,6 +318,7 @@ mcp_result_reset(mcp_result *out)
         return;
     mcpi_buf_clear(&out->answer.body);
     mcpi_buf_clear(&out->answer.meta);
+    mcpi_buf_clear(&out->aside);
     mcp_builder_free(out->structured);
     out->structured = NULL;
     if (out->status < 0)
@@ -184,6 +327,13 @@ mcp_result_reset(mcp_result *out)
     out->has_block = false;
     out->can_annotate = false;
     out->is_error = false;
+    out->has_role = false;
+    out->has_cache = false;
+    out->has_model = false;
+    out->action = NULL;
+    out->role = MCP_ROLE_USER;
+    out->count = 0;
+    out->total = 0;
 }
 
 /* ---- the end ------------------------------------------------------------ */
@@ -233,28 +383,22 @@ promise_check(const mcp_result *out, const char *text, mcp_error *err)
                           "structured output: %s", why.message);
 }
 
-int
-mcpi_tool_result_close(struct mcp_result *out, mcp_error *err)
+static int
+close_tool(struct mcp_result *out, mcp_error *err)
 {
     struct mcpi_buf *body = &out->answer.body;
     const char *text = NULL;
     size_t len = 0;
     int r;
 
-    r = mcpi_tool_result_status(out);
-    if (r < 0)
-        return mcpi_error_set(err, r, "%s", out->answer.message);
     r = structured_text(out, &text, &len, err);
     if (r == 0)
         r = promise_check(out, text, err);
     if (r < 0)
         return r;
-    if (!out->has_block && text)
-        (void)mcpi_tool_result_text(out, text,
-                                    len); /* for clients that know only content */
-    if (!out->has_block)
-        MCPI_BUF_LITERAL(body, "{\"content\":[");
-    mcpi_buf_char(body, ']');
+    if (!out->has_block && text) /* for clients that know only content */
+        (void)mcpi_tool_result_text(out, text, len);
+    mcpi_result_list_end(out);
     if (text) {
         MCPI_BUF_LITERAL(body, ",\"structuredContent\":");
         mcpi_buf_append(body, text, len);
@@ -262,6 +406,40 @@ mcpi_tool_result_close(struct mcp_result *out, mcp_error *err)
     if (out->is_error)
         MCPI_BUF_LITERAL(body, ",\"isError\":true");
     mcpi_buf_char(body, '}');
+    return 0;
+}
+
+static int
+close_kind(struct mcp_result *out, mcp_error *err)
+{
+    switch (out->kind) {
+    case MCPI_RESULT_TOOL:
+        return close_tool(out, err);
+    case MCPI_RESULT_PROMPT:
+    case MCPI_RESULT_RESOURCE:
+    case MCPI_RESULT_COMPLETION:
+        mcpi_result_close_more(out);
+        return 0;
+    case MCPI_RESULT_ELICITATION:
+    case MCPI_RESULT_SAMPLE:
+    case MCPI_RESULT_ROOTS:
+        return mcpi_result_close_client(out, err);
+    default:
+        return 0; /* the library has written it whole */
+    }
+}
+
+int
+mcpi_tool_result_close(struct mcp_result *out, mcp_error *err)
+{
+    int r;
+
+    r = mcpi_tool_result_status(out);
+    if (r < 0)
+        return mcpi_error_set(err, r, "%s", out->answer.message);
+    r = close_kind(out, err);
+    if (r < 0)
+        return r;
     r = mcpi_tool_result_status(out);
     return r < 0 ? mcpi_error_set(err, r, "%s", out->answer.message) : 0;
 }

@@ -5,7 +5,9 @@
  * all: those the library answers itself (initialize, server/discover, ping), those it
  * has a function for, and those it does not know.
  */
-#include "api/request.h"
+#include "api/logging.h"
+#include "api/asking.h"
+#include "api/methods.h"
 #include "api/server.h"
 
 /* ---- while it is served ------------------------------------------------- */
@@ -14,7 +16,7 @@ static void
 on_answered(struct mcpi_exchange *x, int code)
 {
     mcp_request *req = x->served_user;
-    struct mcpi_tally *tally = &req->server->tally;
+    struct mcpi_tally *tally = &req->host->tally;
 
     mcpi_tally_add(&tally->in_flight, -1);
     mcpi_tally_add(code == 0 ? &tally->answered : &tally->failed, 1);
@@ -41,8 +43,8 @@ on_flag(struct mcpi_exchange *x, enum mcpi_ending how, const char *reason)
 {
     mcp_request *req = x->served_user;
 
-    mcpi_tally_add(&req->server->tally.in_flight, -1);
-    mcpi_tally_add(tally_of(&req->server->tally, how), 1);
+    mcpi_tally_add(&req->host->tally.in_flight, -1);
+    mcpi_tally_add(tally_of(&req->host->tally, how), 1);
     mcpi_request_flag(req, reason);
 }
 
@@ -56,23 +58,76 @@ on_ended(struct mcpi_exchange *x, enum mcpi_ending how, const char *reason)
 
 /* ---- its beginning ------------------------------------------------------ */
 
+/* A retry that brings what it should not is refused before its handler runs. */
+static int
+begin_round(mcp_request *req)
+{
+    mcp_error why = {0};
+    int r;
+
+    r = mcpi_round_open(req, &why);
+    if (r != MCP_E_INVAL)
+        return r;
+    mcpi_request_refuse(req, MCPI_RPC_INVALID_PARAMS, "Invalid params: %s",
+                        why.message);
+    return MCP_E_PEER;
+}
+
 static void
 on_begin(struct mcpi_exchange *x)
 {
     mcp_request *req = x->served_user;
     int r;
 
-    mcpi_tally_add(&req->server->tally.requests, 1);
-    mcpi_tally_add(&req->server->tally.in_flight, 1);
-    r = mcpi_middleware_before(req);
+    if (req->again) { /* it was counted, and has passed them */
+        req->serve(req);
+        return;
+    }
+    mcpi_tally_add(&req->host->tally.requests, 1);
+    mcpi_tally_add(&req->host->tally.in_flight, 1);
+    r = req->server ? mcpi_middleware_before(req) : 0;
+    if (r == 0)
+        r = begin_round(req);
     if (r != 0)
         (void)mcpi_request_end(req, r);
     else
         req->serve(req);
 }
 
-static const struct mcpi_served_ops request_ops = {
+const struct mcpi_served_ops mcpi_request_ops = {
     .begin = on_begin, .flag = on_flag, .ended = on_ended, .answered = on_answered};
+
+/* ---- one that lasts: subscriptions/listen ------------------------------- */
+
+static void
+on_listen_ended(struct mcpi_exchange *x, enum mcpi_ending how, const char *reason)
+{
+    (void)how;
+    (void)reason;
+    mcpi_listen_stop(x->served_user);
+}
+
+static void
+on_listen_closing(struct mcpi_exchange *x, struct mcpi_result *last)
+{
+    mcpi_listen_close(x->served_user, last);
+}
+
+static const struct mcpi_served_ops listen_ops = {.begin = on_begin,
+                                                  .flag = on_flag,
+                                                  .ended = on_listen_ended,
+                                                  .answered = on_answered,
+                                                  .closing = on_listen_closing};
+
+mcp_request *
+mcpi_request_of(const struct mcpi_exchange *x)
+{
+    bool ours = x->served == &mcpi_request_ops || x->served == &listen_ops;
+
+    return ours && x->ending == MCPI_OPEN ? x->served_user : NULL;
+}
+
+/* ---- what it is --------------------------------------------------------- */
 
 /* The library's own: answered on the spot, by whoever served it before us. */
 static void
@@ -88,8 +143,8 @@ serve_inner(mcp_request *req)
 }
 
 /* As core says it of a method that nobody routes. */
-static void
-serve_unknown(mcp_request *req)
+void
+mcpi_request_unknown(mcp_request *req)
 {
     mcpi_request_refuse(req, MCPI_RPC_METHOD_NOT_FOUND, "Method not found: %.*s",
                         (int)req->x->rpc.method_len, req->x->rpc.method_name);
@@ -98,50 +153,99 @@ serve_unknown(mcp_request *req)
 
 static const struct method {
     enum mcpi_method method;
+    unsigned offered;               /* the server must have some; 0: always served */
+    void (*find)(mcp_request *req); /* NULL: nothing is to be found */
     void (*serve)(mcp_request *req);
 } methods[] = {
-    {MCPI_METHOD_TOOLS_LIST, mcpi_tools_list},
-    {MCPI_METHOD_TOOLS_CALL, mcpi_tools_call},
+    {MCPI_METHOD_TOOLS_LIST, MCP_TOOLS_CHANGED, NULL, mcpi_tools_list},
+    {MCPI_METHOD_TOOLS_CALL, MCP_TOOLS_CHANGED, mcpi_tools_find, mcpi_tools_call},
+    {MCPI_METHOD_RESOURCES_LIST, MCP_RESOURCES_CHANGED, NULL, mcpi_resources_list},
+    {MCPI_METHOD_RESOURCES_TEMPLATES_LIST, MCP_RESOURCES_CHANGED, NULL,
+     mcpi_templates_list},
+    {MCPI_METHOD_RESOURCES_READ, MCP_RESOURCES_CHANGED, mcpi_resources_find,
+     mcpi_resources_read},
+    {MCPI_METHOD_PROMPTS_LIST, MCP_PROMPTS_CHANGED, NULL, mcpi_prompts_list},
+    {MCPI_METHOD_PROMPTS_GET, MCP_PROMPTS_CHANGED, mcpi_prompts_find, mcpi_prompts_get},
+    {MCPI_METHOD_COMPLETE, MCPI_OFFERS_COMPLETION, mcpi_completion_find,
+     mcpi_completion_complete},
+    {MCPI_METHOD_RESOURCES_SUBSCRIBE, MCP_RESOURCES_CHANGED, NULL,
+     mcpi_resources_subscribe},
+    {MCPI_METHOD_RESOURCES_UNSUBSCRIBE, MCP_RESOURCES_CHANGED, NULL,
+     mcpi_resources_unsubscribe},
+    {MCPI_METHOD_LISTEN, 0, NULL, mcpi_listen},
+    {MCPI_METHOD_SET_LEVEL, 0, NULL, mcpi_set_level},
 };
+
+/* What was removed or added with an era is not there in the other. */
+static bool
+method_is_of(enum mcpi_method method, bool modern)
+{
+    switch (method) {
+    case MCPI_METHOD_RESOURCES_SUBSCRIBE:
+    case MCPI_METHOD_RESOURCES_UNSUBSCRIBE:
+    case MCPI_METHOD_SET_LEVEL:
+        return !modern;
+    case MCPI_METHOD_LISTEN:
+        return modern;
+    default:
+        return true;
+    }
+}
+
+void
+mcpi_request_take_offer(mcp_request *req, struct mcpi_offer *take_offer,
+                        const struct mcpi_handler *handler, enum mcpi_result_kind kind)
+{
+    req->offer = take_offer;
+    req->handler = handler;
+    req->out.kind = kind;
+    if (handler && handler->limit_us != 0)
+        mcpi_exchange_limit(req->x, handler->limit_us);
+}
 
 static void
 serve_by_method(mcp_request *req)
 {
-    req->serve = serve_unknown;
+    bool modern = req->x->caller.dialect->modern;
+    const struct method *m;
+
+    req->serve = mcpi_request_unknown;
     for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
-        if (methods[i].method == req->x->rpc.method)
-            req->serve = methods[i].serve;
+        m = &methods[i];
+        if (m->method != req->x->rpc.method || !method_is_of(m->method, modern) ||
+            (m->offered && !(req->server->offers & m->offered)))
+            continue;
+        req->serve = m->serve;
+        if (m->find)
+            m->find(req);
     }
 }
 
-/* Known before it begins, because the limit of a run is the tool's. */
-static void
-serve_tool(mcp_request *req)
+/* A request of the server's. */
+static mcp_request *
+request_of(mcp_server *server, struct mcpi_exchange *x)
 {
-    const mcp_json *name = mcp_json_get(req->x->rpc.params, "name");
+    mcp_request *req = mcpi_request_new(&server->host, x);
 
-    if (req->x->rpc.method != MCPI_METHOD_TOOLS_CALL ||
-        mcp_json_get_type(name) != MCP_JSON_STRING)
-        return;
-    req->tool = mcpi_catalog_find(&req->server->catalog, mcp_json_string(name, ""),
-                                  mcp_json_string_length(name));
-    req->out.tool = req->tool;
-    if (req->tool && req->tool->limit_us != 0)
-        mcpi_exchange_limit(req->x, req->tool->limit_us);
+    if (!req)
+        return NULL;
+    req->server = server;
+    atomic_init(&req->log_from, mcpi_log_from(server, x));
+    return req;
 }
 
 static int
 on_route(void *user, struct mcpi_exchange *x, struct mcpi_refusal *why)
 {
-    mcp_request *req = mcpi_request_new(user, x);
+    mcp_request *req = request_of(user, x);
 
     if (!req) {
         mcpi_refuse(why, MCPI_RPC_INTERNAL_ERROR, "%s", mcp_status_text(MCP_E_NOMEM));
         return MCP_E_NOMEM;
     }
     serve_by_method(req);
-    serve_tool(req);
-    mcpi_exchange_serve(x, &request_ops, req);
+    mcpi_exchange_serve(
+        x, req->serve == mcpi_listen ? &listen_ops : &mcpi_request_ops, req);
     return 0;
 }
 
@@ -162,16 +266,43 @@ static const struct mcpi_served_ops memory_ops = {.begin = begin_without_memory}
 static void
 on_observe(void *user, struct mcpi_exchange *x)
 {
-    mcp_request *req = mcpi_request_new(user, x);
+    mcp_request *req = request_of(user, x);
 
+    mcpi_offers_say(user); /* it may be what is asked for */
     if (!req) {
         mcpi_exchange_serve(x, &memory_ops, NULL);
         return;
     }
     req->inner = x->served;
     req->serve = serve_inner;
-    mcpi_exchange_serve(x, &request_ops, req);
+    mcpi_exchange_serve(x, &mcpi_request_ops, req);
+}
+
+/* ---- what is no request ------------------------------------------------- */
+
+static void
+on_notified(void *user, struct mcpi_peer *peer, const struct mcpi_rpc *note,
+            struct mcpi_exchange *about)
+{
+    mcp_server *server = user;
+    bool theirs = note->method == MCPI_METHOD_OTHER ||
+                  note->method == MCPI_METHOD_NOTE_ROOTS_CHANGED;
+
+    (void)peer;
+    (void)about;
+    if (theirs && server->on_notification)
+        server->on_notification(server, note->method_name, note->params,
+                                server->host.user);
+}
+
+static void
+on_closed(void *user, struct mcpi_peer *peer, int status)
+{
+    (void)status;
+    mcpi_elicited_lost(user, peer);
 }
 
 const struct mcpi_router mcpi_server_router = {.route = on_route,
+                                               .notified = on_notified,
+                                               .closed = on_closed,
                                                .observe = on_observe};

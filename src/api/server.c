@@ -1,10 +1,11 @@
-/* server.c - a server is made; its tools, and what it counts */
+/* server.c - a server is made, and what it counts */
 #include "api/server.h"
 
 #include <assert.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "api/asking.h"
 #include "api/identity.h"
 #include "api/request.h"
 #include "api/time.h"
@@ -16,38 +17,13 @@
 #define DEFAULT_CLIENTS 1024
 #define DEFAULT_PAGE 250
 
-/* What a list that can change is worth to who asks (2026-07-28, server/tools). */
-static const char capabilities[] = "{\"tools\":{\"listChanged\":true}}";
-
-/* ---- its list has changed ----------------------------------------------- */
-
-/* Once for all changes of a turn. Modern clients are told where they have asked to be:
- * on a stream of their own. */
-static void
-on_changed(struct mcpi_post *post)
-{
-    mcp_server *server = MCPI_CONTAINER(post, mcp_server, changed);
-    const char *method = mcpi_method_name(MCPI_METHOD_NOTE_TOOLS_CHANGED);
-    int64_t now = mcpi_loop_now(server->inside);
-    struct mcpi_list *node;
-    struct mcpi_peer *peer;
-
-    for (node = server->engine->peers.next; node != &server->engine->peers;
-         node = node->next) {
-        peer = MCPI_CONTAINER(node, struct mcpi_peer, in_engine);
-        if (peer->initialized && mcpi_peer_notify(peer, method, NULL, 0, now) < 0)
-            MCPI_LOG(&server->log, MCP_LOG_WARNING,
-                     "a client was not told that the tools have changed");
-    }
-}
-
 /* ---- times -------------------------------------------------------------- */
 
 static int
 times_take(const mcp_server_options *opt, struct mcpi_times *times, mcp_error *err)
 {
     if (opt->limit_ms < 0 || opt->stop_ms < 0 || opt->overdue_ms < 0 ||
-        opt->drain_ms < -1)
+        opt->drain_ms < -1 || opt->list_ttl_ms < 0)
         return mcpi_error_set(err, MCP_E_INVAL, "a time of the server is negative");
     times->drain = opt->drain_ms < 0 ? -1 : mcpi_ms(opt->drain_ms);
     times->stop = mcpi_ms(opt->stop_ms);
@@ -63,16 +39,16 @@ server_take_loop(mcp_server *server, const mcp_server_options *opt, mcp_error *e
 {
     int r = 0;
 
-    server->loop = opt->loop;
+    server->host.loop = opt->loop;
     server->own_loop = !opt->loop;
     if (server->own_loop)
         r = mcp_loop_new(
             &MCP_LOOP_OPTIONS(.allocator = opt->allocator, .on_log = opt->on_log,
                               .log_user = opt->log_user, .log_level = opt->log_level),
-            &server->loop, err);
+            &server->host.loop, err);
     if (r < 0)
         return r;
-    server->inside = mcpi_loop_inside(server->loop);
+    server->host.inside = mcpi_loop_inside(server->host.loop);
     if (mcpi_server_guard(server) < 0)
         return mcpi_error_set(err, MCP_E_STATE, "the loop is another process's");
     return 0;
@@ -83,18 +59,20 @@ engine_make(mcp_server *server, const mcp_server_options *opt, const char *info,
             mcp_error *err)
 {
     struct mcpi_engine_options engine = {
-        .mem = server->mem,
+        .mem = server->host.mem,
         .role = MCPI_SERVER,
         .identity = {.info = info,
-                     .capabilities = capabilities,
+                     .capabilities = server->says.data,
                      .instructions = opt->instructions},
-        .timers = mcpi_loop_timers(server->inside),
+        .timers = mcpi_loop_timers(server->host.inside),
         .router = &mcpi_server_router,
         .router_user = server,
-        .log = server->log,
+        .log = server->host.log,
         .limits = {.in_flight = opt->in_flight,
                    .held_bytes = opt->held_bytes,
-                   .message_bytes = opt->message_bytes},
+                   .message_bytes = opt->message_bytes,
+                   .listeners = opt->listeners,
+                   .subscribed = opt->subscribed},
     };
     int r;
 
@@ -109,11 +87,11 @@ engine_make(mcp_server *server, const mcp_server_options *opt, const char *info,
         return r;
     r = mcpi_random(engine.seed, sizeof(engine.seed));
     if (r == 0)
-        r = mcpi_engine_new(&engine, &server->engine);
+        r = mcpi_engine_new(&engine, &server->host.engine);
     if (r < 0)
         return mcpi_error_set(err, r, "%s", mcp_status_text(r));
-    server->stop_us = server->engine->times.stop;
-    server->overdue_us = server->engine->times.deaf;
+    server->stop_us = server->host.engine->times.stop;
+    server->overdue_us = server->host.engine->times.deaf;
     return 0;
 }
 
@@ -126,33 +104,50 @@ server_introduce(mcp_server *server, const mcp_server_options *opt, mcp_error *e
                                             .description = opt->description,
                                             .website = opt->website,
                                             .icons = opt->icons};
-    mcp_builder *b = mcp_builder_new(server->mem);
+    mcp_builder *b = mcp_builder_new(server->host.mem);
     int r;
 
     r = mcpi_identity_build(b, &who, err);
     if (r == 0)
+        r = mcpi_offers_init(server, opt, err);
+    if (r == 0)
         r = engine_make(server, opt, mcp_builder_text(b, NULL), err);
     mcp_builder_free(b);
+    if (r == 0)
+        mcpi_offers_say(server);
+    return r;
+}
+
+static int
+server_make_catalogs(mcp_server *server)
+{
+    static const char *const members[MCPI_CATALOGS] = {"tools", "resources",
+                                                       "resourceTemplates", "prompts"};
+    unsigned char key[MCPI_SEED_SIZE];
+    int r;
+
+    r = mcpi_random(key, sizeof(key));
+    while (r == 0 && server->catalog_count < MCPI_CATALOGS) {
+        r = mcpi_catalog_init(&server->catalogs[server->catalog_count],
+                              server->host.mem, members[server->catalog_count], key);
+        server->catalog_count += r == 0;
+    }
     return r;
 }
 
 static int
 server_take_pool(mcp_server *server, const mcp_server_options *opt, mcp_error *err)
 {
-    const struct mcpi_pool_options pool = {.mem = server->mem,
-                                           .log = server->log,
+    const struct mcpi_pool_options pool = {.mem = server->host.mem,
+                                           .log = server->host.log,
                                            .workers = opt->workers,
                                            .surplus = opt->overdue};
-    unsigned char key[MCPI_SEED_SIZE];
     int r;
 
-    r = mcpi_random(key, sizeof(key));
-    if (r == 0)
-        r = mcpi_catalog_init(&server->catalog, server->mem, key);
+    r = server_make_catalogs(server);
     if (r < 0)
         return mcpi_error_set(err, r, "%s", mcp_status_text(r));
-    server->has_catalog = true;
-    r = mcpi_pool_new(&pool, &server->pool);
+    r = mcpi_pool_new(&pool, &server->host.pool);
     return r < 0 ? mcpi_error_set(err, r, "no workers: %s", mcp_status_text(r)) : 0;
 }
 
@@ -161,12 +156,17 @@ mcpi_server_dismantle(mcp_server *server)
 {
     int r;
 
-    r = mcpi_engine_free(server->engine);
+    r = mcpi_engine_free(server->host.engine);
     assert(r == 0); /* no peer is left, and no request */
     (void)r;
-    if (server->has_catalog)
-        mcpi_catalog_done(&server->catalog);
-    mcpi_free(server->mem, server->middleware);
+    mcpi_news_done(server);
+    mcpi_sayings_done(server);
+    mcpi_elicited_done(server);
+    while (server->catalog_count > 0)
+        mcpi_catalog_done(&server->catalogs[--server->catalog_count]);
+    mcpi_offers_done(server);
+    mcpi_free(server->host.mem, server->middleware);
+    mcpi_wipe(server->state_key, sizeof(server->state_key));
 }
 
 /* One that could not be made. */
@@ -174,9 +174,9 @@ static void
 server_undo(mcp_server *server)
 {
     mcpi_server_dismantle(server);
-    (void)mcpi_pool_free(server->pool, 0);
+    (void)mcpi_pool_free(server->host.pool, 0);
     if (server->own_loop)
-        mcp_loop_free(server->loop);
+        mcp_loop_free(server->host.loop);
     mcpi_life_done(server);
 }
 
@@ -185,19 +185,21 @@ server_fill(mcp_server *server, const mcp_server_options *opt, mcp_error *err)
 {
     int r;
 
-    server->user = opt->user;
-    server->log.fn = opt->on_log;
-    server->log.user = opt->log_user;
-    server->log.level = opt->log_level ? opt->log_level : MCP_LOG_WARNING;
+    server->host.user = opt->user;
+    server->host.log.fn = opt->on_log;
+    server->host.log.user = opt->log_user;
+    server->host.log.level = opt->log_level ? opt->log_level : MCP_LOG_WARNING;
     server->page = opt->page ? opt->page : DEFAULT_PAGE;
     server->max_clients = opt->clients ? opt->clients : DEFAULT_CLIENTS;
     server->parent = getppid();
-    server->changed.fn = on_changed;
+    server->on_notification = opt->on_notification;
     r = server_take_loop(server, opt, err);
     if (r == 0)
         r = server_introduce(server, opt, err);
     if (r == 0)
         r = server_take_pool(server, opt, err);
+    if (r == 0)
+        r = mcpi_asking_take_options(server, opt, err);
     return r;
 }
 
@@ -213,13 +215,17 @@ mcp_server_new(const mcp_server_options *given, mcp_server **ret_server, mcp_err
     server = mcpi_alloc_zero(mcpi_mem_or_malloc(opt.allocator), sizeof(*server));
     if (!server)
         return mcpi_error_set(err, MCP_E_NOMEM, "%s", mcp_status_text(MCP_E_NOMEM));
-    server->mem = mcpi_mem_or_malloc(opt.allocator);
+    server->host.mem = mcpi_mem_or_malloc(opt.allocator);
     r = mcpi_life_init(server);
     if (r < 0) {
-        mcpi_free(server->mem, server);
+        mcpi_free(server->host.mem, server);
         return mcpi_error_set(err, r, "%s", mcp_status_text(r));
     }
+    mcpi_sayings_init(server);
+    mcpi_elicited_init(server);
     r = server_fill(server, &opt, err);
+    if (r == 0)
+        r = mcpi_news_open(server, &opt, err);
     if (r < 0) {
         server_undo(server);
         return r;
@@ -229,80 +235,12 @@ mcp_server_new(const mcp_server_options *given, mcp_server **ret_server, mcp_err
     return 0;
 }
 
-/* ---- its tools ---------------------------------------------------------- */
-
-static void
-server_changed(mcp_server *server)
-{
-    mcpi_loop_post(server->inside, &server->changed);
-}
-
-int
-mcp_server_add_tool(mcp_server *server, const mcp_tool *given, mcp_error *err)
-{
-    struct mcpi_tool *tool;
-    mcp_tool definition;
-    int r;
-
-    if (!server || !given ||
-        mcpi_options_read(&definition, sizeof(definition), given) < 0)
-        return mcpi_error_set(err, MCP_E_INVAL, "this is no tool");
-    if (mcpi_server_guard(server) < 0)
-        return mcpi_error_set(err, MCP_E_STATE, "this is another process");
-    r = mcpi_tool_new(server->mem, &definition, &tool, err);
-    if (r < 0)
-        return r;
-    r = mcpi_catalog_add(&server->catalog, tool);
-    if (r == MCP_E_INVAL)
-        (void)mcpi_error_set(err, r, "there is a tool %s already", tool->name);
-    else if (r < 0)
-        (void)mcpi_error_set(err, r, "tool %s: %s", tool->name, mcp_status_text(r));
-    if (r < 0) {
-        mcpi_tool_unref(tool);
-        return r;
-    }
-    server_changed(server);
-    return 0;
-}
-
-int
-mcp_server_remove_tool(mcp_server *server, const char *name)
-{
-    int r;
-
-    if (!server || !name)
-        return MCP_E_INVAL;
-    if (mcpi_server_guard(server) < 0)
-        return MCP_E_STATE;
-    r = mcpi_catalog_remove(&server->catalog, name);
-    if (r == 0)
-        server_changed(server);
-    return r;
-}
-
 /* ---- what it counts ----------------------------------------------------- */
 
 static uint64_t
 tally_read(const atomic_uint_fast64_t *count)
 {
     return atomic_load_explicit(count, memory_order_relaxed);
-}
-
-static uint64_t
-server_overdue(mcp_server *server)
-{
-    int64_t now = mcpi_loop_clock();
-    const struct mcpi_list *node;
-    uint64_t count = 0;
-    const mcp_request *req;
-
-    pthread_mutex_lock(&server->lock);
-    for (node = server->told.next; node != &server->told; node = node->next) {
-        req = MCPI_CONTAINER(node, mcp_request, told);
-        count += mcpi_time_add(req->told_at, server->overdue_us) <= now;
-    }
-    pthread_mutex_unlock(&server->lock);
-    return count;
 }
 
 int
@@ -317,15 +255,15 @@ mcp_server_count(mcp_server *server, mcp_server_counts *ret_counts)
         return MCP_E_INVAL;
     if (mcpi_server_guard(server) < 0)
         return MCP_E_STATE;
-    tally = &server->tally;
-    mcpi_pool_count(server->pool, &pool);
+    tally = &server->host.tally;
+    mcpi_pool_count(server->host.pool, &pool);
     size = ret_counts->size;
     counts = (mcp_server_counts){
         .size = size,
         .clients = tally_read(&tally->clients),
         .in_flight = tally_read(&tally->in_flight),
         .live_handlers = tally_read(&tally->live_handlers),
-        .overdue_handlers = server_overdue(server),
+        .overdue_handlers = mcpi_host_overdue(&server->host, server->overdue_us),
         .queued = pool.queued,
         .workers = pool.threads,
         .busy_workers = pool.busy,

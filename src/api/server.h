@@ -18,19 +18,14 @@
 #include <stdatomic.h>
 
 #include "api/catalog.h"
+#include "api/changes.h"
+#include "api/elicited.h"
+#include "api/host.h"
+#include "api/logging.h"
 #include "api/loop.h"
+#include "base/aead.h"
 #include "core/engine.h"
 #include "link/pair.h"
-#include "run/pool.h"
-
-/* What mcp_server_count reads. Those of the first group are written by the loop
- * only. */
-struct mcpi_tally {
-    atomic_uint_fast64_t clients, in_flight, requests, answered, failed;
-    atomic_uint_fast64_t by_peer, by_limit, by_stop, by_loss;
-    atomic_uint_fast64_t never_started, stopped, ran_to_end;
-    atomic_uint_fast64_t live_handlers; /* written by all */
-};
 
 /* What may stop a running server from outside the protocol; see watch.c. */
 struct mcpi_watch {
@@ -40,20 +35,34 @@ struct mcpi_watch {
     bool is_masked;
 };
 
+enum mcpi_catalog_index {
+    MCPI_TOOLS,
+    MCPI_RESOURCES,
+    MCPI_TEMPLATES,
+    MCPI_PROMPTS,
+    MCPI_CATALOGS
+};
+
+/* Beside mcp_change: something can be completed. */
+#define MCPI_OFFERS_COMPLETION 16U
+
 struct mcp_server {
-    const mcp_allocator *mem;
-    struct mcpi_log log;
-    void *user;
-    mcp_loop *loop;
-    struct mcpi_loop *inside;
+    struct mcpi_host host;
     bool own_loop;
-    struct mcpi_engine *engine; /* loop only */
-    struct mcpi_pool *pool;
-    struct mcpi_catalog catalog;
-    bool has_catalog;
-    struct mcpi_tally tally;
+    struct mcpi_catalog catalogs[MCPI_CATALOGS];
+    size_t catalog_count; /* that were made */
+    atomic_uint offers;   /* what there is, or may be: mcp_change, and that below */
+    unsigned said;        /* of that, in the capabilities; loop only */
+    struct mcpi_buf says; /* the capabilities, with room for all; loop only */
+    mcp_doc *extensions, *experimental; /* for there; or NULL */
+    bool no_logging;
+    int64_t list_ttl_ms; /* how long and for whom lists may be kept */
+    enum mcp_cache_scope list_scope;
     size_t page, max_clients;
     int64_t stop_us, overdue_us;
+    int64_t ask_us;   /* that long a client may think (legacy) */
+    int64_t state_ms; /* or take between two rounds */
+    unsigned char state_key[MCPI_AEAD_KEY]; /* seals what travels meanwhile */
     pid_t parent; /* who had started us when the server was made */
     mcp_middleware *middleware;
     size_t middleware_count;
@@ -68,40 +77,36 @@ struct mcp_server {
     struct mcpi_watch watch;
     struct mcpi_list links;     /* loop only */
     size_t accepted;            /* clients on listening sockets; loop only */
-    size_t live;                /* requests that are not home; loop only */
     bool stopping, leaving;     /* loop only */
     bool impatient;             /* patience was asked for; loop only */
     bool left_behind;           /* and is over; loop only */
     bool dismantled;            /* loop only, or nobody runs it */
     struct mcpi_timer patience; /* with handlers that do not end */
-    struct mcpi_post opened, changed, bye;
+    struct mcpi_post opened, bye;
+
+    /* what it tells, and is told */
+    struct mcpi_news news;
+    struct mcpi_sayings sayings;
+    struct mcpi_elicited elicited;
+    void (*on_notification)(mcp_server *server, const char *method,
+                            const mcp_json *params, void *user); /* or NULL */
 
     pthread_mutex_t lock; /* a leaf, for what follows */
     pthread_cond_t moved;
-    unsigned refs;         /* who waits for its end, and the loop's side */
-    bool running;          /* run or start is under way */
-    bool freed;            /* mcp_server_free was called */
-    bool left;             /* on its own thread: who runs it frees it */
-    bool gone;             /* nothing but this memory is left */
-    bool has_thread;       /* thread is to be joined */
-    pthread_t thread;      /* of mcp_server_start */
-    struct mcpi_list told; /* requests that were told to stop and are not home */
+    unsigned refs;    /* who waits for its end, and the loop's side */
+    bool running;     /* run or start is under way */
+    bool freed;       /* mcp_server_free was called */
+    bool left;        /* on its own thread: who runs it frees it */
+    bool gone;        /* nothing but this memory is left */
+    bool has_thread;  /* thread is to be joined */
+    pthread_t thread; /* of mcp_server_start */
 };
-
-/* One more; by the only thread that writes it. */
-static inline void
-mcpi_tally_add(atomic_uint_fast64_t *count, int64_t by)
-{
-    uint_fast64_t now = atomic_load_explicit(count, memory_order_relaxed);
-
-    atomic_store_explicit(count, now + (uint_fast64_t)by, memory_order_relaxed);
-}
 
 /* MCP_E_STATE in a process that was forked off, else 0. */
 static inline int
 mcpi_server_guard(const mcp_server *server)
 {
-    return mcpi_loop_is_ours(server->inside) ? 0 : MCP_E_STATE;
+    return mcpi_host_guard(&server->host);
 }
 
 /* ---- its life: life.c; [loop] ------------------------------------------- */
@@ -129,13 +134,23 @@ void mcpi_links_close(mcp_server *server);
  * the server has stopped. [any] */
 int mcpi_server_attach_pair(mcp_server *server, struct mcpi_pair *pair, unsigned index);
 
-/* ---- what it answers: serve.c, tools.c, middleware.c -------------------- */
+/* ---- what it offers: offers.c, changes.c -------------------------------- */
+
+/* Read what the options say of it: the capabilities are in server->says, all that there
+ * could be. MCP_E_INVAL: err says why. Done also undoes what was not finished. */
+int mcpi_offers_init(mcp_server *server, const mcp_server_options *opt, mcp_error *err);
+void mcpi_offers_done(mcp_server *server);
+
+/* Make the capabilities what is offered now; cannot fail. [loop] */
+void mcpi_offers_say(mcp_server *server);
+
+/* A list of this server has changed: who wants to know is told, once for all changes
+ * within options.changes_ms. [any] */
+void mcpi_server_changed(mcp_server *server, enum mcp_change change);
+
+/* ---- what it answers: serve.c, middleware.c ----------------------------- */
 
 extern const struct mcpi_router mcpi_server_router;
-
-/* The methods of tools. [loop] */
-void mcpi_tools_list(mcp_request *req);
-void mcpi_tools_call(mcp_request *req);
 
 /* Ask each; what is not 0 ends the request. [loop] */
 int mcpi_middleware_before(mcp_request *req);

@@ -1,59 +1,38 @@
 /*
- * tools.c - tools/list and tools/call
+ * tools.c - tools/call
  *
  * Who asks for a tool that is not there, or in a form that is none, gets an error:
  * "Unknown tool", and what does not "satisfy CallToolRequest" (2026-07-28 and
  * 2025-11-25, server/tools, Error Handling). Arguments that a tool does not like are
  * handler.c's.
  */
-#include "api/request.h"
+#include "api/methods.h"
 #include "api/server.h"
 
-static void
-tools_refuse(mcp_request *req, const char *why)
+void
+mcpi_request_reject(mcp_request *req, const char *why)
 {
     mcpi_request_refuse(req, MCPI_RPC_INVALID_PARAMS, "Invalid params: %s", why);
     (void)mcpi_request_end(req, MCP_E_PEER);
 }
 
-/* ---- tools/list --------------------------------------------------------- */
-
-/* The list may change at any time, so nobody should rely on it for long; a modern
- * result has to say so (2026-07-28, server/utilities/caching), a legacy one cannot. */
-static void
-list_end(mcp_request *req)
-{
-    struct mcpi_buf *body = &req->out.answer.body;
-
-    if (req->x->caller.dialect->modern)
-        MCPI_BUF_LITERAL(body, ",\"ttlMs\":0,\"cacheScope\":\"private\"");
-    mcpi_buf_char(body, '}');
-    (void)mcpi_request_end(req, body->status);
-}
+/* ---- tools/call --------------------------------------------------------- */
 
 void
-mcpi_tools_list(mcp_request *req)
+mcpi_tools_find(mcp_request *req)
 {
-    const mcp_json *cursor = mcp_json_get(req->x->rpc.params, "cursor");
-    struct mcpi_buf *body = &req->out.answer.body;
-    int r;
+    const mcp_json *name = mcp_json_get(req->x->rpc.params, "name");
+    struct mcpi_offer *offer;
 
-    if (cursor && mcp_json_get_type(cursor) != MCP_JSON_STRING) {
-        tools_refuse(req, "cursor must be a string");
+    if (mcp_json_get_type(name) != MCP_JSON_STRING)
         return;
-    }
-    mcpi_buf_char(body, '{');
-    r = mcpi_catalog_page(&req->server->catalog, mcp_json_string(cursor, NULL),
-                          req->server->page, body);
-    if (r == MCP_E_INVAL)
-        tools_refuse(req, "cursor is not one of ours");
-    else if (r < 0)
-        (void)mcpi_request_end(req, r);
-    else
-        list_end(req);
+    offer = mcpi_catalog_find(&req->server->catalogs[MCPI_TOOLS],
+                              mcp_json_string(name, ""), mcp_json_string_length(name));
+    if (!offer)
+        return;
+    mcpi_request_take_offer(req, offer, &offer->handler, MCPI_RESULT_TOOL);
+    req->out.tool = mcpi_tool_of(offer);
 }
-
-/* ---- tools/call --------------------------------------------------------- */
 
 /* A sentence for what is wrong with the form of the request, or NULL. */
 static const char *
@@ -77,14 +56,14 @@ mcpi_tools_call(mcp_request *req)
     const char *fault = call_fault(req);
 
     if (fault) {
-        tools_refuse(req, fault);
+        mcpi_request_reject(req, fault);
         return;
     }
-    if (!req->tool) {
+    if (!req->offer) {
         mcpi_request_refuse(req, MCPI_RPC_INVALID_PARAMS, "Unknown tool: %s",
                             mcp_request_name(req));
         (void)mcpi_request_end(req, MCP_E_PEER);
         return;
     }
-    mcpi_request_call_tool(req);
+    mcpi_request_handle(req);
 }

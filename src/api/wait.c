@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "api/request.h"
-#include "api/server.h"
 #include "api/time.h"
 
 #define POLL_MAX 64
@@ -21,11 +20,11 @@
 static int
 wait_begin(mcp_request *req, bool *ret_uncounted)
 {
-    if (mcpi_server_guard(req->server) < 0 || mcpi_loop_any_here() || !req->tool)
-        return MCP_E_STATE; /* without a tool: a middleware, and so on the loop */
+    if (mcpi_host_guard(req->host) < 0 || mcpi_loop_any_here() || !req->handler)
+        return MCP_E_STATE; /* without a handler: a middleware, and so on the loop */
     if (!mcpi_request_get_token(req))
         return MCP_E_NOMEM;
-    if (!req->tool->signal_only && mcp_request_is_canceled(req))
+    if (!req->handler->signal_only && mcp_request_is_canceled(req))
         return MCP_E_CANCELED;
     *ret_uncounted = mcpi_pool_wait_begin() == 0;
     return 0;
@@ -59,7 +58,7 @@ mcp_request_sleep(mcp_request *req, int64_t ms)
     r = wait_begin(req, &uncounted);
     if (r < 0)
         return r;
-    if (req->tool->signal_only)
+    if (req->handler->signal_only)
         sleep_until(mcpi_time_add(mcpi_loop_clock(), us));
     else
         canceled = mcpi_token_wait(atomic_load(&req->token), us);
@@ -104,7 +103,7 @@ poll_with_cancel(mcp_request *req, struct pollfd *fds, size_t count, int64_t at_
     struct pollfd all[POLL_MAX + 1];
     int cancel, ready = 0, r;
 
-    if (req->tool->signal_only)
+    if (req->handler->signal_only)
         return poll_until(fds, count, at_us, ret_ready);
     cancel = mcpi_token_fd(atomic_load(&req->token));
     if (cancel < 0)

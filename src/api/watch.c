@@ -21,7 +21,7 @@
 static int
 poll_open(mcp_server *server, uv_poll_t *poll, int fd, uv_poll_cb fn)
 {
-    if (uv_poll_init(mcpi_loop_uv(server->inside), poll, fd) < 0)
+    if (uv_poll_init(mcpi_loop_uv(server->host.inside), poll, fd) < 0)
         return MCP_E_LIMIT;
     poll->data = server;
     uv_poll_start(poll, UV_READABLE, fn);
@@ -61,7 +61,7 @@ on_signal(uv_poll_t *poll, int status, int events)
     (void)events;
     if (signal == 0)
         return;
-    MCPI_LOG(&server->log, MCP_LOG_INFO, "signal %d: stopping", signal);
+    MCPI_LOG(&server->host.log, MCP_LOG_INFO, "signal %d: stopping", signal);
     uv_poll_stop(poll);
     mcpi_server_begin_stop(server);
     signals_unmask(&server->watch);
@@ -111,7 +111,7 @@ signals_close(struct mcpi_watch *watch)
 static void
 parent_gone(mcp_server *server)
 {
-    MCPI_LOG(&server->log, MCP_LOG_INFO, "the parent process is gone: stopping");
+    MCPI_LOG(&server->host.log, MCP_LOG_INFO, "the parent process is gone: stopping");
     mcp_server_stop(server);
 }
 
@@ -138,7 +138,7 @@ parent_open(mcp_server *server)
         return;
     }
     if (fd < 0 || poll_open(server, &watch->parent, fd, on_parent) < 0) {
-        MCPI_LOG(&server->log, MCP_LOG_WARNING, "the parent cannot be watched: %s",
+        MCPI_LOG(&server->host.log, MCP_LOG_WARNING, "the parent cannot be watched: %s",
                  strerror(errno));
         if (fd >= 0)
             close(fd);

@@ -35,7 +35,7 @@ store64(unsigned char *into, uint64_t value)
     store32(into + 4, (uint32_t)(value >> 32));
 }
 
-/* ---- ChaCha20 ------------------------------------------------------------- */
+/* ---- ChaCha20 ----------------------------------------------------------- */
 
 static uint32_t
 rotate(uint32_t value, int by)
@@ -135,7 +135,7 @@ mcpi_hchacha20(const unsigned char key[32], const unsigned char nonce[16],
     mcpi_wipe(s, sizeof(s));
 }
 
-/* ---- Poly1305 -------------------------------------------------------------- */
+/* ---- Poly1305 ----------------------------------------------------------- */
 
 /* Numbers modulo 2^130 - 5, in five limbs of 26 bits: products of two fit in 64 bits
  * with room for the carries. */
@@ -299,7 +299,7 @@ mcpi_poly1305(const unsigned char key[32], const void *text, size_t len,
     poly_end(&p, ret_tag);
 }
 
-/* ---- both together ---------------------------------------------------------- */
+/* ---- both together ------------------------------------------------------ */
 
 /* The key and the nonce of the inner cipher. */
 static void

@@ -3,8 +3,8 @@
  *
  * Written here because a program that speaks over a pipe links no library of ciphers.
  * The cipher is the one of draft-irtf-cfrg-xchacha over RFC 8439: additions, rotations
- * and exclusive ors on public indexes only, so that its time tells nothing. Nonces of 24
- * bytes may be random.
+ * and exclusive ors on public indexes only, so that its time tells nothing. Nonces of
+ * 24 bytes may be random.
  */
 #ifndef MCPI_BASE_AEAD_H
 #define MCPI_BASE_AEAD_H
@@ -37,7 +37,7 @@ bool mcpi_aead_open(const struct mcpi_aead *with, unsigned char *text, size_t le
 /* Overwrite what must not stay in memory; never optimized away. */
 void mcpi_wipe(void *secret, size_t len);
 
-/* ---- its parts, for their published vectors ------------------------------- */
+/* ---- its parts, for their published vectors ----------------------------- */
 
 /* RFC 8439, 2.4: encrypt or decrypt in place, from that block on. */
 void mcpi_chacha20(const unsigned char key[32], uint32_t block,

@@ -1,9 +1,10 @@
-/* catalog_test.c - the tools of a server: found, listed in pages, changed by anybody */
+/* catalog_test.c - what a server offers: found, listed in pages, changed by anybody */
 #include "api/catalog.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "api/tool.h"
 #include "base/mem.h"
 #include "support/test.h"
 
@@ -28,9 +29,9 @@ add(struct mcpi_catalog *catalog, const char *name)
                       NULL);
     if (r < 0)
         return r;
-    r = mcpi_catalog_add(catalog, tool);
+    r = mcpi_catalog_add(catalog, &tool->offer);
     if (r < 0)
-        mcpi_tool_unref(tool);
+        mcpi_offer_unref(&tool->offer);
     return r;
 }
 
@@ -40,7 +41,7 @@ open_with(struct mcpi_catalog *catalog, struct test_mem *mem, const char *names)
     char name[2] = "";
 
     test_mem_init(mem);
-    assert_int_equal(mcpi_catalog_init(catalog, &mem->allocator, key), 0);
+    assert_int_equal(mcpi_catalog_init(catalog, &mem->allocator, "tools", key), 0);
     for (; *names; names++) {
         name[0] = *names;
         assert_int_equal(add(catalog, name), 0);
@@ -103,15 +104,15 @@ static void
 a_tool_is_found_by_its_whole_name(void **state)
 {
     struct mcpi_catalog catalog;
-    struct mcpi_tool *tool;
+    struct mcpi_offer *tool;
     struct test_mem mem;
 
     (void)state;
     open_with(&catalog, &mem, "abc");
     tool = mcpi_catalog_find(&catalog, "b", 1);
     assert_non_null(tool);
-    assert_string_equal(tool->name, "b");
-    mcpi_tool_unref(tool);
+    assert_string_equal(tool->key, "b");
+    mcpi_offer_unref(tool);
     assert_null(mcpi_catalog_find(&catalog, "bb", 2));
     assert_null(mcpi_catalog_find(&catalog, "", 0));
     assert_null(mcpi_catalog_find(&catalog, "b\0", 2));
@@ -137,15 +138,15 @@ static void
 a_call_keeps_a_tool_that_was_withdrawn(void **state)
 {
     struct mcpi_catalog catalog;
-    struct mcpi_tool *tool;
+    struct mcpi_offer *tool;
     struct test_mem mem;
 
     (void)state;
     open_with(&catalog, &mem, "a");
     tool = mcpi_catalog_find(&catalog, "a", 1);
     assert_int_equal(mcpi_catalog_remove(&catalog, "a"), 0);
-    assert_string_equal(tool->name, "a");
-    mcpi_tool_unref(tool);
+    assert_string_equal(tool->key, "a");
+    mcpi_offer_unref(tool);
     close_it(&catalog, &mem);
 }
 
@@ -211,28 +212,119 @@ after_the_last_one_there_is_nothing(void **state)
     close_it(&catalog, &mem);
 }
 
+/* Any other digit in its place. */
+static void
+spoil(char *digit)
+{
+    *digit = *digit == 'A' ? 'B' : 'A';
+}
+
 static void
 a_cursor_that_is_not_ours_is_refused(void **state)
 {
-    struct mcpi_catalog catalog, other;
+    static const char *const bad[] = {"",  "b", "AAAAAAAAAAA", "AAAAAAAAAAAA",
+                                      "!", "A="};
+    struct mcpi_catalog catalog;
+    struct test_mem mem;
+    char names[32], cursor[256], ours[256];
+
+    (void)state;
+    open_with(&catalog, &mem, "abcd");
+    assert_int_equal(page(&catalog, NULL, 2, names, ours), 0);
+    for (size_t i = 0; i < strlen(ours); i++) { /* the signature, and the key */
+        memcpy(cursor, ours, sizeof(cursor));
+        spoil(&cursor[i]);
+        assert_int_equal(page(&catalog, cursor, 2, names, cursor), MCP_E_INVAL);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(page(&catalog, bad[i], 2, names, cursor), MCP_E_INVAL);
+    close_it(&catalog, &mem);
+}
+
+static void
+a_cursor_of_another_list_is_refused(void **state)
+{
+    struct mcpi_catalog catalog, other, elsewhere;
     struct test_mem mem, other_mem;
     char names[32], cursor[256];
 
     (void)state;
     open_with(&catalog, &mem, "abcd");
     assert_int_equal(page(&catalog, NULL, 2, names, cursor), 0);
-    cursor[strlen(cursor) - 1] = 'c'; /* another name under the same mark */
-    assert_int_equal(page(&catalog, cursor, 2, names, cursor), MCP_E_INVAL);
-    assert_int_equal(page(&catalog, "", 2, names, cursor), MCP_E_INVAL);
-    assert_int_equal(page(&catalog, "b", 2, names, cursor), MCP_E_INVAL);
-    assert_int_equal(page(&catalog, "0123456789abcdef", 2, names, cursor), MCP_E_INVAL);
     test_mem_init(&other_mem);
-    assert_int_equal(mcpi_catalog_init(&other, &other_mem.allocator,
+    assert_int_equal(mcpi_catalog_init(&other, &other_mem.allocator, "prompts", key),
+                     0);
+    assert_int_equal(page(&other, cursor, 2, names, cursor), MCP_E_INVAL);
+    assert_int_equal(mcpi_catalog_init(&elsewhere, &other_mem.allocator, "tools",
                                        (const unsigned char *)"another key......"),
                      0);
-    assert_int_equal(page(&catalog, NULL, 2, names, cursor), 0);
-    assert_int_equal(page(&other, cursor, 2, names, cursor), MCP_E_INVAL);
+    assert_int_equal(page(&elsewhere, cursor, 2, names, cursor), MCP_E_INVAL);
+    mcpi_catalog_done(&elsewhere);
     close_it(&other, &other_mem);
+    close_it(&catalog, &mem);
+}
+
+static void
+drop(struct mcpi_offer *offer)
+{
+    mcpi_offer_done(offer);
+}
+
+/* An offer of any key. */
+static void
+add_any(struct mcpi_catalog *catalog, const char *any)
+{
+    struct mcpi_offer *offer = mcpi_offer_new(catalog->mem, sizeof(*offer), any, drop);
+
+    mcp_builder_begin_object(offer->shown, NULL);
+    mcp_builder_string(offer->shown, "name", any);
+    mcp_builder_end(offer->shown);
+    assert_int_equal(mcpi_catalog_add(catalog, offer), 0);
+}
+
+static void
+a_key_may_be_any_text(void **state)
+{
+    struct mcpi_catalog catalog;
+    struct test_mem mem;
+    char names[32], cursor[256];
+
+    (void)state;
+    open_with(&catalog, &mem, "");
+    add_any(&catalog, "1 \"\\\n");
+    add_any(&catalog, "2\xc3\xa4://{x}?y=%20");
+    add_any(&catalog, "3");
+    assert_int_equal(page(&catalog, NULL, 1, names, cursor), 0);
+    assert_string_equal(names, "1");
+    assert_int_equal(strspn(cursor,
+                            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                            "0123456789-_"),
+                     strlen(cursor));
+    assert_int_equal(page(&catalog, cursor, 1, names, cursor), 0);
+    assert_string_equal(names, "2");
+    assert_int_equal(page(&catalog, cursor, 1, names, cursor), 0);
+    assert_string_equal(names, "3");
+    close_it(&catalog, &mem);
+}
+
+static void
+it_can_be_walked_while_it_changes(void **state)
+{
+    struct mcpi_catalog catalog;
+    struct mcpi_offer *a, *c;
+    struct test_mem mem;
+
+    (void)state;
+    open_with(&catalog, &mem, "abc");
+    a = mcpi_catalog_after(&catalog, NULL);
+    assert_string_equal(a->key, "a");
+    assert_int_equal(mcpi_catalog_remove(&catalog, "a"), 0);
+    assert_int_equal(mcpi_catalog_remove(&catalog, "b"), 0);
+    c = mcpi_catalog_after(&catalog, a->key);
+    assert_string_equal(c->key, "c");
+    assert_null(mcpi_catalog_after(&catalog, c->key));
+    mcpi_offer_unref(a);
+    mcpi_offer_unref(c);
     close_it(&catalog, &mem);
 }
 
@@ -240,7 +332,7 @@ static void
 many_tools_are_added_and_found(void **state)
 {
     struct mcpi_catalog catalog;
-    struct mcpi_tool *tool;
+    struct mcpi_offer *tool;
     struct test_mem mem;
     char name[32];
 
@@ -254,7 +346,7 @@ many_tools_are_added_and_found(void **state)
         snprintf(name, sizeof(name), "t%d", i);
         tool = mcpi_catalog_find(&catalog, name, strlen(name));
         assert_non_null(tool);
-        mcpi_tool_unref(tool);
+        mcpi_offer_unref(tool);
     }
     close_it(&catalog, &mem);
 }
@@ -274,7 +366,7 @@ busy_change(void *user)
         snprintf(name, sizeof(name), "%c%d", 'a' + busy->number, i % 8);
         (void)add(busy->catalog, name);
         (void)page(busy->catalog, NULL, 8, names, cursor);
-        mcpi_tool_unref(mcpi_catalog_find(busy->catalog, "a1", 2));
+        mcpi_offer_unref(mcpi_catalog_find(busy->catalog, "a1", 2));
         (void)mcpi_catalog_remove(busy->catalog, name);
     }
     return NULL;
@@ -305,14 +397,18 @@ flow_in(struct test_mem *mem, void *user)
 {
     struct mcpi_catalog catalog;
     struct mcpi_buf buf;
+    int cursor;
 
     (void)user;
-    assert_int_equal(mcpi_catalog_init(&catalog, &mem->allocator, key), 0);
+    assert_int_equal(mcpi_catalog_init(&catalog, &mem->allocator, "tools", key), 0);
     (void)add(&catalog, "a");
     (void)add(&catalog, "b");
     mcpi_buf_init(&buf, &mem->allocator, 65536);
     if (mcpi_catalog_page(&catalog, NULL, 1, &buf) == 0 && !atomic_load(&mem->failed))
         assert_int_equal(buf.status, 0);
+    mcpi_buf_clear(&buf);
+    cursor = mcpi_catalog_page(&catalog, "AAAAAAAAAAAAAAAA", 1, &buf);
+    assert_true(cursor == MCP_E_INVAL || atomic_load(&mem->failed));
     mcpi_buf_done(&buf);
     mcpi_catalog_done(&catalog);
 }
@@ -330,5 +426,6 @@ TEST_MAIN(TEST(the_list_is_in_the_order_of_names),
           TEST(pages_are_joined_by_cursors), TEST(pages_survive_changes),
           TEST(after_the_last_one_there_is_nothing),
           TEST(a_cursor_that_is_not_ours_is_refused),
-          TEST(many_tools_are_added_and_found), TEST(any_thread_may_change_and_read_it),
-          TEST(each_allocation_may_fail))
+          TEST(a_cursor_of_another_list_is_refused), TEST(a_key_may_be_any_text),
+          TEST(it_can_be_walked_while_it_changes), TEST(many_tools_are_added_and_found),
+          TEST(any_thread_may_change_and_read_it), TEST(each_allocation_may_fail))

@@ -125,17 +125,201 @@ what_is_the_librarys_own_is_not_told(void **state)
     fixture_close(&f);
 }
 
+/* ---- those with a callback of their own ---------------------------------- */
+
+/* What was told, one line each: "message 4 net {"a":1}". The client's user. */
+struct heard {
+    struct told told; /* notes counts the lines */
+    char text[1024];
+};
+
 static void
-a_server_is_not_served(void **state)
+heard_add(struct heard *h, const char *line)
+{
+    size_t len;
+
+    pthread_mutex_lock(&h->told.lock);
+    len = strlen(h->text);
+    snprintf(h->text + len, sizeof h->text - len, "%s\n", line);
+    pthread_mutex_unlock(&h->told.lock);
+    told_note(NULL, "", NULL, &h->told);
+}
+
+static void
+on_message(mcp_client *client, enum mcp_severity severity, const char *logger,
+           const mcp_json *data, void *user)
+{
+    char line[256];
+    char *text = NULL;
+
+    (void)client;
+    if (data)
+        assert_int_equal(mcp_json_print(data, false, NULL, &text, NULL), 0);
+    snprintf(line, sizeof line, "message %d %s %s", (int)severity,
+             logger ? logger : "-", text ? text : "-");
+    mcp_text_free(text, NULL);
+    heard_add(user, line);
+}
+
+static void
+on_change(mcp_client *client, enum mcp_change change, const char *uri, void *user)
+{
+    char line[256];
+
+    (void)client;
+    snprintf(line, sizeof line, "change %d %s", (int)change, uri ? uri : "-");
+    heard_add(user, line);
+}
+
+static void
+on_elicited(mcp_client *client, const char *id, void *user)
+{
+    char line[256];
+
+    (void)client;
+    snprintf(line, sizeof line, "elicited %s", id);
+    heard_add(user, line);
+}
+
+static void
+on_other(mcp_client *client, const char *method, const mcp_json *params, void *user)
+{
+    (void)client;
+    (void)params;
+    heard_add(user, method);
+}
+
+#define NOTE(method, params)                                                           \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/" method "\",\"params\":{" params \
+    "}}"
+
+static const char *const said[] = {
+    NOTE("message", "\"level\":\"warning\",\"logger\":\"net\",\"data\":{\"a\":1}"),
+    NOTE("message", "\"level\":\"dire\",\"data\":\"x\""),
+    NOTE("tools/list_changed", ""),
+    NOTE("prompts/list_changed", ""),
+    NOTE("resources/list_changed", ""),
+    NOTE("resources/updated", "\"uri\":\"file:///a\""),
+    NOTE("elicitation/complete", "\"elicitationId\":\"e1\""),
+    NOTE("resources/updated", "\"uri\":7"), /* says nothing */
+    NOTE("elicitation/complete", ""),
+};
+#define NOTES (sizeof said / sizeof said[0])
+
+static void
+heard_is(struct fixture *f, struct heard *h, mcp_client_options opt, size_t lines,
+         const char *text)
+{
+    memset(h, 0, sizeof *h);
+    fixture_prepare(f, MCP_ERA_LEGACY);
+    told_init(&h->told);
+    opt.allocator = &f->mem.allocator;
+    opt.user = h;
+    f->client = script_client(&f->s, &opt);
+    for (size_t i = 0; i < NOTES; i++)
+        script_say(&f->s, said[i]);
+    told_await(&h->told, notes, lines);
+    assert_int_equal(mcp_client_ping(f->client, NULL, NULL), 0);
+    assert_string_equal(h->text, text);
+    fixture_close(f);
+    told_clear(&h->told);
+}
+
+static void
+each_kind_has_its_callback(void **state)
 {
     struct fixture f;
+    struct heard h;
 
     (void)state;
-    fixture_prepare(&f, MCP_ERA_LEGACY);
-    fixture_attach(&f, SCRIPT_OPTIONS());
-    script_say(&f.s, "{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"roots/list\"}");
-    assert_non_null(strstr(script_line(&f.s, "\"id\":\"q\"", 1), "-32601"));
+    heard_is(&f, &h,
+             SCRIPT_OPTIONS(.on_message = on_message, .on_change = on_change,
+                            .on_elicited = on_elicited, .on_notification = on_other),
+             NOTES,
+             "message 4 net {\"a\":1}\n"
+             "message 3 - \"x\"\n" /* a level that nobody knows */
+             "change 1 -\nchange 2 -\nchange 4 -\nchange 8 file:///a\n"
+             "elicited e1\n"
+             "notifications/resources/updated\n"
+             "notifications/elicitation/complete\n");
+}
+
+static void
+what_has_no_callback_is_a_notification_like_any(void **state)
+{
+    struct fixture f;
+    struct heard h;
+
+    (void)state;
+    heard_is(&f, &h, SCRIPT_OPTIONS(.on_notification = on_other), NOTES,
+             "notifications/message\nnotifications/message\n"
+             "notifications/tools/list_changed\nnotifications/prompts/list_changed\n"
+             "notifications/resources/list_changed\nnotifications/resources/updated\n"
+             "notifications/elicitation/complete\nnotifications/resources/updated\n"
+             "notifications/elicitation/complete\n");
+    heard_is(&f, &h, SCRIPT_OPTIONS(.on_change = on_change), 4,
+             "change 1 -\nchange 2 -\nchange 4 -\nchange 8 file:///a\n");
+    heard_is(&f, &h, SCRIPT_OPTIONS(.on_message = on_message), 2,
+             "message 4 net {\"a\":1}\nmessage 3 - \"x\"\n");
+    heard_is(&f, &h,
+             SCRIPT_OPTIONS(.on_elicited = on_elicited, .callbacks_on_loop = true), 1,
+             "elicited e1\n");
+}
+
+static void
+a_message_about_a_call_is_told(void **state)
+{
+    struct fixture f;
+    struct heard h;
+
+    (void)state;
+    memset(&h, 0, sizeof h);
+    fixture_prepare(&f, MCP_ERA_MODERN);
+    told_init(&h.told);
+    f.client = script_client(&f.s,
+                             &SCRIPT_OPTIONS(.allocator = &f.mem.allocator,
+                                             .on_message = on_message, .user = &h));
+    script_say(&f.s, NOTE("message", "\"level\":\"info\",\"data\":7"));
+    told_await(&h.told, notes, 1);
+    assert_string_equal(h.text, "message 2 - 7\n");
     fixture_close(&f);
+    told_clear(&h.told);
+}
+
+static void
+hear_once(struct test_mem *mem, void *user)
+{
+    mcp_client *client = NULL;
+    struct fixture f;
+    struct heard h;
+    int r;
+
+    (void)user;
+    memset(&h, 0, sizeof h);
+    fixture_prepare(&f, MCP_ERA_LEGACY);
+    told_init(&h.told);
+    r = mcp_client_attach(
+        f.s.give_fd, f.s.give_fd,
+        &SCRIPT_OPTIONS(.allocator = &mem->allocator, .era = MCP_ERA_LEGACY,
+                        .on_message = on_message, .on_change = on_change,
+                        .on_elicited = on_elicited, .user = &h),
+        &client, NULL);
+    if (r == 0) {
+        f.s.give_fd = -1;
+        for (size_t i = 0; i < NOTES; i++)
+            script_say(&f.s, said[i]);
+        (void)mcp_client_ping(client, NULL, NULL);
+        mcp_client_free(client);
+    }
+    fixture_close(&f);
+    told_clear(&h.told);
+}
+
+static void
+each_allocation_of_a_note_may_fail(void **state)
+{
+    (void)state;
+    assert_true(test_each_allocation_fails(hear_once, NULL) > 20);
 }
 
 static void
@@ -170,4 +354,7 @@ TEST_MAIN(TEST(a_client_tells_that_it_is_ready_and_that_it_is_gone),
           TEST_AS("loop.M26_a_client_may_be_freed_inside_its_callback",
                   M26_a_client_may_be_freed_inside_its_callback, &on_loop),
           TEST(a_notification_is_told), TEST(what_is_the_librarys_own_is_not_told),
-          TEST(a_server_is_not_served), TEST(a_flood_does_not_fill_memory))
+          TEST(each_kind_has_its_callback),
+          TEST(what_has_no_callback_is_a_notification_like_any),
+          TEST(a_message_about_a_call_is_told), TEST(a_flood_does_not_fill_memory),
+          TEST(each_allocation_of_a_note_may_fail))

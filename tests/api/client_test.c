@@ -24,6 +24,27 @@ a_client_knows_its_server(void **state)
     fixture_close(&f);
 }
 
+static void
+a_client_says_who_it_is(void **state)
+{
+    static const mcp_icon icons[] = {{.src = "https://example.org/i.png"}, {0}};
+    enum mcp_era era = *(enum mcp_era *)*state;
+    struct fixture f;
+
+    fixture_prepare(&f, era);
+    f.client = script_client(
+        &f.s, &SCRIPT_OPTIONS(.allocator = &f.mem.allocator, .title = "Test",
+                              .description = "it tests", .era = era,
+                              .website = "https://example.org", .icons = icons));
+    (void)script_line(&f.s,
+                      "lientInfo\":{\"name\":\"test\",\"title\":\"Test\","
+                      "\"version\":\"1\",\"description\":\"it tests\",\"websiteUrl\":"
+                      "\"https://example.org\",\"icons\":[{\"src\":"
+                      "\"https://example.org/i.png\"}]}",
+                      1);
+    fixture_close(&f);
+}
+
 /* ---- counters ------------------------------------------------------------ */
 
 static void
@@ -266,6 +287,7 @@ nothing_is_a_client(void **state)
     TEST_AS("modern." #test, test, &modern), TEST_AS("legacy." #test, test, &legacy)
 
 TEST_MAIN(IN_BOTH_ERAS(a_client_knows_its_server),
+          IN_BOTH_ERAS(a_client_says_who_it_is),
           TEST(calls_are_counted_by_how_they_end),
           IN_BOTH_ERAS(B33_eight_threads_hammer_one_client),
           TEST(B22_a_close_ends_the_calls_of_all_threads),

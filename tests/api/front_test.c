@@ -177,6 +177,33 @@ B22_nothing_can_be_claimed_once_it_is_closed(void **state)
 }
 
 static void
+each_round_has_an_id_of_its_own(void **state)
+{
+    struct mcpi_claim a, b;
+    struct mcpi_id first;
+    struct fixture f;
+
+    (void)state;
+    front_open(&f, false);
+    assert_int_equal(claim_text(&f, &a, "2"), 0);
+    first = a.key;
+    assert_int_equal(mcpi_front_renew(&f.front, &a, &first), 0);
+    assert_int_equal(a.id.number, 1);
+    assert_int_equal(claim_text(&f, &b, "2"), 0); /* it is free again */
+    release(&f, &b);
+    assert_int_equal(mcpi_front_renew(&f.front, &a, &first), 0);
+    assert_int_equal(a.id.number, 3); /* 2 was its first, 1 its last */
+    assert_int_equal(claim_number(&f, &b, 3), MCP_E_ID_IN_USE);
+    assert_int_equal(claim_number(&f, &b, 1), 0);
+    release(&f, &b);
+    mcpi_front_close(&f.front);
+    assert_int_equal(mcpi_front_renew(&f.front, &a, &first), MCP_E_CLOSED);
+    assert_int_equal(a.id.number, 3);
+    release(&f, &a);
+    front_close(&f);
+}
+
+static void
 each_end_has_its_counter(void **state)
 {
     static const int ends[] = {0,
@@ -218,4 +245,4 @@ TEST_MAIN(TEST(A1_minted_ids_count_from_one_and_never_return),
           TEST(A9_ids_of_negotiation_are_taken_while_it_lasts),
           TEST(A11_zero_and_empty_are_ids),
           TEST(B22_nothing_can_be_claimed_once_it_is_closed),
-          TEST(each_end_has_its_counter))
+          TEST(each_round_has_an_id_of_its_own), TEST(each_end_has_its_counter))

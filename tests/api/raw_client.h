@@ -304,13 +304,16 @@ raw_call(struct raw *raw, const char *id, const char *name, const char *argument
 static inline void
 raw_ask(struct raw *raw, const char *id, const char *method, const char *more)
 {
-    char line[4096];
+    size_t room = strlen(more) + 1024;
+    char *line = malloc(room);
 
-    snprintf(line, sizeof(line),
+    assert_non_null(line);
+    snprintf(line, room,
              "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"%s\",\"params\":"
              "{\"_meta\":{%s}%s}}",
              id, method, raw->modern ? RAW_STAMP : "", more);
     raw_send(raw, line);
+    free(line);
 }
 
 static inline void

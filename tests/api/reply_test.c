@@ -70,6 +70,33 @@ what_has_another_type_is_not_there(void **state)
 }
 
 static void
+what_there_are_many_of_is_found(void **state)
+{
+    static const char *const texts[] = {
+        RESULT("\"tools\":[1,2,3]"),
+        RESULT("\"resources\":[1,2,3]"),
+        RESULT("\"prompts\":[1,2,3]"),
+        RESULT("\"resourceTemplates\":[1,2,3]"),
+        RESULT("\"contents\":[1,2,3]"),
+        RESULT("\"messages\":[1,2,3]"),
+        RESULT("\"tools\":7,\"completion\":{\"values\":[1,2,3]}"),
+    };
+    mcp_reply *reply;
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        reply = make_reply(texts[i]);
+        assert_int_equal(mcp_json_count(mcp_reply_items(reply)), 3);
+        mcp_reply_free(reply);
+    }
+    reply = make_reply(RESULT("\"tools\":{},\"content\":[1]"));
+    assert_null(mcp_reply_items(reply));
+    assert_null(mcp_reply_items(NULL));
+    mcp_reply_free(reply);
+}
+
+static void
 no_reply_has_nothing(void **state)
 {
     (void)state;
@@ -97,5 +124,6 @@ a_reference_keeps_it(void **state)
 
 TEST_MAIN(TEST(its_first_text_is_found), TEST(a_tool_that_failed_says_so),
           TEST(structured_output_and_cursor_are_found),
-          TEST(what_has_another_type_is_not_there), TEST(no_reply_has_nothing),
+          TEST(what_has_another_type_is_not_there),
+          TEST(what_there_are_many_of_is_found), TEST(no_reply_has_nothing),
           TEST(a_reference_keeps_it))

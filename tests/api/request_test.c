@@ -359,6 +359,11 @@ bad_arguments_are_refused(void **state)
     assert_null(mcp_request_loop(NULL));
     assert_string_equal(mcp_request_method(NULL), "");
     assert_string_equal(mcp_request_name(NULL), "");
+    assert_null(mcp_request_argument(NULL, "a"));
+    assert_null(mcp_request_variables(NULL));
+    assert_string_equal(mcp_request_complete_name(NULL), "");
+    assert_string_equal(mcp_request_complete_value(NULL), "");
+    assert_null(mcp_request_complete_known(NULL, "a"));
     assert_string_equal(mcp_request_version(NULL), "");
     assert_string_equal(mcp_request_id(NULL), "");
     assert_int_equal(mcp_request_bind(NULL, state), MCP_E_INVAL);
@@ -366,7 +371,56 @@ bad_arguments_are_refused(void **state)
     assert_int_equal(mcp_request_fail(NULL, 1, NULL, "x"), MCP_E_INVAL);
 }
 
-TEST_MAIN(TEST_ERAS(it_tells_what_was_asked),
+/* ---- trace context ------------------------------------------------------- */
+
+static int
+look_for_trace(mcp_request *req, mcp_result *out, void *user)
+{
+    struct seen *seen = user;
+    const char *parent = mcp_request_traceparent(req);
+    const char *trace = mcp_request_tracestate(req);
+    const char *baggage = mcp_request_baggage(req);
+
+    snprintf(seen->text, sizeof(seen->text), "%s|%s|%s", parent ? parent : "-",
+             trace ? trace : "-", baggage ? baggage : "-");
+    return mcp_result_text(out, "looked");
+}
+
+static void
+call_with_meta(struct raw *raw, const char *meta)
+{
+    char line[1024];
+
+    snprintf(line, sizeof(line),
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":"
+             "{\"name\":\"look\",\"_meta\":{\"x\":1%s%s}}}",
+             raw->modern ? "," RAW_STAMP : "", meta);
+    raw_send(raw, line);
+    raw_expect(raw, "looked");
+}
+
+static void
+trace_context_is_what_meta_has(void **state)
+{
+    struct seen seen = {.text = ""};
+    struct raw raw;
+
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    raw_tool(&raw, MCP_TOOL(.name = "look", .reply = look_for_trace, .user = &seen));
+    raw_start(&raw, RAW_MODERN);
+    call_with_meta(&raw, "");
+    assert_string_equal(seen.text, "-|-|-");
+    call_with_meta(&raw, ",\"traceparent\":\"00-a-b-01\",\"tracestate\":\"v=1\","
+                         "\"baggage\":\"k=v\"");
+    assert_string_equal(seen.text, "00-a-b-01|v=1|k=v");
+    call_with_meta(&raw, ",\"traceparent\":7,\"tracestate\":null,"
+                         "\"baggage\":\"a\\u0000b\"");
+    assert_string_equal(seen.text, "-|-|-");
+    assert_null(mcp_request_traceparent(NULL));
+    raw_done(&raw);
+}
+
+TEST_MAIN(TEST_ERAS(it_tells_what_was_asked), TEST_ERAS(trace_context_is_what_meta_has),
           TEST(a_modern_request_brings_its_client_along),
           TEST(A10_ids_of_all_kinds_are_shown_as_they_came),
           TEST(arguments_are_bound_to_a_struct),

@@ -45,6 +45,17 @@ written_open(struct written *w, const mcp_tool *tool, size_t most)
     if (tool)
         assert_int_equal(mcpi_tool_new(w->engine.mem, tool, &w->tool, NULL), 0);
     mcpi_tool_result_init(&w->out, &w->engine, w->tool);
+    w->out.kind = MCPI_RESULT_TOOL;
+    w->out.modern = true;
+}
+
+/* A result of another kind, which nobody's offer stands behind. */
+static inline mcp_result *
+written_as(struct written *w, enum mcpi_result_kind kind)
+{
+    written_open(w, NULL, 1 << 20);
+    w->out.kind = kind;
+    return &w->out;
 }
 
 static inline mcp_result *
@@ -68,7 +79,7 @@ static inline void
 written_close(struct written *w)
 {
     mcpi_tool_result_done(&w->out);
-    mcpi_tool_unref(w->tool);
+    mcpi_offer_unref(w->tool ? &w->tool->offer : NULL);
     test_mem_done(&w->mem);
 }
 

@@ -209,6 +209,7 @@ write_in(struct test_mem *mem, void *user)
                       &tool, NULL) < 0)
         return;
     mcpi_tool_result_init(&out, &engine, tool);
+    out.kind = MCPI_RESULT_TOOL;
     (void)mcp_result_textf(&out, "%600d", 1);
     (void)mcp_result_image(&out, "abc", 3, "image/png");
     (void)mcp_result_content(&out, "{\"type\":\"x\"}", 12);
@@ -223,7 +224,7 @@ write_in(struct test_mem *mem, void *user)
     else
         assert_int_equal(r, MCP_E_NOMEM);
     mcpi_tool_result_done(&out);
-    mcpi_tool_unref(tool);
+    mcpi_offer_unref(&tool->offer);
 }
 
 static void

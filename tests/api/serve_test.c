@@ -35,7 +35,7 @@ the_library_s_own_methods_are_served(void **state)
                                       .instructions = "be \"kind\""));
     raw_start(&raw, true);
     raw_ask(&raw, "1", "server/discover", "");
-    raw_expect(&raw, "\"capabilities\":{\"tools\":{\"listChanged\":true}},"
+    raw_expect(&raw, "\"capabilities\":{\"logging\":{}},"
                      "\"instructions\":\"be \\\"kind\\\"\"");
     raw_ask(&raw, "2", "server/discover", "");
     raw_expect(&raw,
@@ -57,7 +57,8 @@ a_server_of_one_era_refuses_the_other(void **state)
     raw_make(&raw, MCP_SERVER_OPTIONS(.era = MCP_ERA_LEGACY));
     raw_start(&raw, false);
     raw_done(&raw);
-    raw_make(&raw, MCP_SERVER_OPTIONS(.era = MCP_ERA_MODERN));
+    raw_make(&raw,
+             MCP_SERVER_OPTIONS(.era = MCP_ERA_MODERN, .offers = MCP_TOOLS_CHANGED));
     raw_start(&raw, true);
     raw_send(&raw, INITIALIZE("1", "2025-11-25"));
     raw_expect(&raw, "-32022");

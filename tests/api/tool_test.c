@@ -57,8 +57,8 @@ shows(mcp_tool definition, const char *text)
 {
     struct mcpi_tool *tool = make(definition);
 
-    assert_string_equal(mcp_builder_text(tool->shown, NULL), text);
-    mcpi_tool_unref(tool);
+    assert_string_equal(mcp_builder_text(tool->offer.shown, NULL), text);
+    mcpi_offer_unref(&tool->offer);
 }
 
 static void
@@ -116,19 +116,19 @@ a_schema_is_shown_as_it_is(void **state)
 static void
 a_name_is_what_the_specification_has(void **state)
 {
-    char longest[MCPI_TOOL_NAME_MAX + 2];
+    char longest[MCPI_NAME_MAX + 2];
 
     (void)state;
     memset(longest, 'a', sizeof(longest));
-    assert_true(mcpi_tool_name_fits("getUser", 7));
-    assert_true(mcpi_tool_name_fits("DATA_EXPORT_v2", 14));
-    assert_true(mcpi_tool_name_fits("admin.tools.list-9", 18));
-    assert_true(mcpi_tool_name_fits(longest, MCPI_TOOL_NAME_MAX));
-    assert_false(mcpi_tool_name_fits(longest, MCPI_TOOL_NAME_MAX + 1));
-    assert_false(mcpi_tool_name_fits("", 0));
-    assert_false(mcpi_tool_name_fits("a b", 3));
-    assert_false(mcpi_tool_name_fits("a/b", 3));
-    assert_false(mcpi_tool_name_fits("caf\xc3\xa9", 5));
+    assert_true(mcpi_name_fits("getUser", 7));
+    assert_true(mcpi_name_fits("DATA_EXPORT_v2", 14));
+    assert_true(mcpi_name_fits("admin.tools.list-9", 18));
+    assert_true(mcpi_name_fits(longest, MCPI_NAME_MAX));
+    assert_false(mcpi_name_fits(longest, MCPI_NAME_MAX + 1));
+    assert_false(mcpi_name_fits("", 0));
+    assert_false(mcpi_name_fits("a b", 3));
+    assert_false(mcpi_name_fits("a/b", 3));
+    assert_false(mcpi_name_fits("caf\xc3\xa9", 5));
     refuse(MCP_TOOL(.reply = nothing), "a tool's name");
     refuse(MCP_TOOL(.name = "a b", .reply = nothing), "not \"a b\"");
 }
@@ -199,18 +199,18 @@ limits_are_microseconds(void **state)
 
     (void)state;
     tool = make(MCP_TOOL(.name = "t", .run = nothing, .limit_ms = 5));
-    assert_int_equal(tool->limit_us, 5000);
-    mcpi_tool_unref(tool);
+    assert_int_equal(tool->offer.handler.limit_us, 5000);
+    mcpi_offer_unref(&tool->offer);
     tool = make(MCP_TOOL(.name = "t", .run = nothing, .limit_ms = INT64_MAX));
-    assert_int_equal(tool->limit_us, MCPI_NEVER);
-    mcpi_tool_unref(tool);
+    assert_int_equal(tool->offer.handler.limit_us, MCPI_NEVER);
+    mcpi_offer_unref(&tool->offer);
     tool = make(MCP_TOOL(.name = "t", .run = nothing, .limit_ms = -1));
-    assert_int_equal(tool->limit_us, MCPI_NEVER);
-    mcpi_tool_unref(tool);
+    assert_int_equal(tool->offer.handler.limit_us, MCPI_NEVER);
+    mcpi_offer_unref(&tool->offer);
     tool = make(MCP_TOOL(.name = "t", .start = nothing));
-    assert_int_equal(tool->limit_us, 0);
-    assert_int_equal(tool->kind, MCPI_STARTS);
-    mcpi_tool_unref(tool);
+    assert_int_equal(tool->offer.handler.limit_us, 0);
+    assert_int_equal(tool->offer.handler.kind, MCPI_STARTS);
+    mcpi_offer_unref(&tool->offer);
 }
 
 static int
@@ -239,7 +239,7 @@ arguments_are_checked_by_the_table(void **state)
     assert_int_equal(check(tool, "{\"query\":\"x\",\"limit\":10}", &err), MCP_E_INVAL);
     assert_non_null(strstr(err.message, "/limit"));
     assert_int_equal(check(tool, NULL, &err), MCP_E_INVAL);
-    mcpi_tool_unref(tool);
+    mcpi_offer_unref(&tool->offer);
 }
 
 static void
@@ -256,11 +256,11 @@ arguments_are_checked_by_the_schema(void **state)
     assert_int_equal(check(tool, "{\"city\":1}", &err), MCP_E_INVAL);
     assert_non_null(strstr(err.message, "/city"));
     assert_int_equal(check(tool, NULL, &err), MCP_E_INVAL);
-    mcpi_tool_unref(tool);
+    mcpi_offer_unref(&tool->offer);
     tool = make(MCP_TOOL(.name = "t", .reply = nothing,
                          .input_schema = "{\"type\":\"object\"}"));
     assert_int_equal(check(tool, NULL, &err), 0); /* none are an empty object */
-    mcpi_tool_unref(tool);
+    mcpi_offer_unref(&tool->offer);
 }
 
 static void
@@ -279,8 +279,8 @@ output_is_checked_if_it_was_promised(void **state)
                      MCP_E_INVAL);
     assert_int_equal(mcpi_tool_check_output(other, mcp_doc_root(doc), NULL), 0);
     mcp_doc_free(doc);
-    mcpi_tool_unref(tool);
-    mcpi_tool_unref(other);
+    mcpi_offer_unref(&tool->offer);
+    mcpi_offer_unref(&other->offer);
 }
 
 static void
@@ -293,7 +293,8 @@ make_in(struct test_mem *mem, void *user)
 
     assert_int_equal(r, atomic_load(&mem->failed) ? MCP_E_NOMEM : 0);
     assert_int_equal(err.status, r);
-    mcpi_tool_unref(tool);
+    if (tool)
+        mcpi_offer_unref(&tool->offer);
 }
 
 static void

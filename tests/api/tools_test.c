@@ -1,4 +1,5 @@
 /* tools_test.c - tools/list and tools/call */
+#include "api/conforms.h"
 #include "api/raw_client.h"
 
 static int
@@ -71,7 +72,7 @@ a_bad_cursor_is_refused(void **state)
 {
     struct raw raw;
 
-    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    raw_make(&raw, MCP_SERVER_OPTIONS(.offers = MCP_TOOLS_CHANGED));
     raw_start(&raw, RAW_MODERN);
     raw_ask(&raw, "1", "tools/list", ",\"cursor\":\"mine\"");
     raw_expect(&raw, "\"code\":-32602,\"message\":\"Invalid params: cursor is not");
@@ -172,6 +173,35 @@ a_malformed_call_is_an_error_of_the_protocol(void **state)
     raw_done(&raw);
 }
 
+static int
+say_new(mcp_request *req, mcp_result *out, void *user)
+{
+    (void)req;
+    (void)user;
+    mcp_result_audio(out, "x", 1, "audio/wav");
+    return mcp_result_resource_link(out, "a:b", "b", NULL, NULL, NULL);
+}
+
+static void
+an_old_client_gets_words_for_what_it_does_not_know(void **state)
+{
+    struct raw raw;
+
+    (void)state;
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    raw_tool(&raw, MCP_TOOL(.name = "new", .reply = say_new));
+    raw_connect(&raw, false);
+    assert_int_equal(mcp_server_start(raw.server, NULL), 0);
+    raw_send(&raw, INITIALIZE("0", "2024-11-05"));
+    raw_expect(&raw, "\"protocolVersion\":\"2024-11-05\"");
+    raw_send(&raw, NOTE("notifications/initialized", "{}"));
+    raw_call(&raw, "1", "new", NULL);
+    raw_expect(&raw, "\"content\":[{\"type\":\"text\",\"text\":\"(audio/wav audio, "
+                     "which protocol version 2024-11-05 has no room for)\"},"
+                     "{\"type\":\"text\",\"text\":\"(link to the resource b: a:b)\"}]");
+    raw_done(&raw);
+}
+
 /* ---- the protocol's own schemas ----------------------------------------- */
 
 struct everything {
@@ -201,64 +231,14 @@ say_everything(mcp_request *req, mcp_result *out, void *user)
     return mcp_result_struct(out, &e);
 }
 
-static mcp_schema *
-schema_of(const char *revision, const char *type)
-{
-    char path[64], text[128];
-    const char *file_name;
-    char *whole;
-    mcp_schema_set *set;
-    mcp_schema *schema = NULL;
-    mcp_doc *doc, *ref;
-    size_t len;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "mcp-schema/%s.json", revision);
-    file_name = test_data(path); /* or skips */
-    whole = malloc(1 << 20);
-    set = mcp_schema_set_new(NULL);
-    file = fopen(file_name, "rb");
-    assert_non_null(file);
-    len = fread(whole, 1, 1 << 20, file);
-    fclose(file);
-    assert_int_equal(mcp_doc_parse(whole, len, NULL, &doc, NULL), 0);
-    free(whole);
-    assert_int_equal(mcp_schema_set_add(set, "urn:mcp", doc, NULL), 0);
-    snprintf(text, sizeof(text), "{\"$ref\":\"urn:mcp#/$defs/%s\"}", type);
-    assert_int_equal(mcp_doc_parse(text, strlen(text), NULL, &ref, NULL), 0);
-    assert_int_equal(mcp_schema_compile(mcp_doc_root(ref),
-                                        &MCP_SCHEMA_OPTIONS(.set = set), &schema, NULL),
-                     0);
-    mcp_doc_free(ref);
-    mcp_doc_free(doc);
-    mcp_schema_set_free(set);
-    return schema;
-}
-
-static void
-conforms(const char *line, const char *revision, const char *type)
-{
-    mcp_schema *schema = schema_of(revision, type);
-    mcp_error err = {0};
-    mcp_doc *doc;
-
-    assert_int_equal(mcp_doc_parse(line, strlen(line), NULL, &doc, NULL), 0);
-    if (mcp_schema_check(schema, mcp_json_get(mcp_doc_root(doc), "result"), NULL,
-                         &err) < 0)
-        fail_msg("%s: %s", type, err.message);
-    mcp_doc_free(doc);
-    mcp_schema_free(schema);
-}
-
 static void
 what_is_answered_conforms_to_the_schema(void **state)
 {
-    const char *revision = RAW_MODERN ? "2026-07-28" : "2025-11-25";
     const mcp_icon icons[] = {{.src = "https://example.org/i.png", .sizes = "any"},
                               {0}};
     struct raw raw;
 
-    mcp_schema_free(schema_of(revision, "Tool")); /* skips if it is not at hand */
+    conforms_or_skip(RAW_MODERN);
     raw_make(&raw, MCP_SERVER_OPTIONS(.page = 1));
     raw_tool(&raw,
              MCP_TOOL(.name = "all", .title = "All", .description = "says all",
@@ -268,11 +248,11 @@ what_is_answered_conforms_to_the_schema(void **state)
     raw_tool(&raw, MCP_TOOL(.name = "b", .reply = say));
     raw_start(&raw, RAW_MODERN);
     raw_ask(&raw, "1", "tools/list", "");
-    conforms(raw_line(&raw), revision, "ListToolsResult");
+    conforms(raw_line(&raw), RAW_MODERN, "ListToolsResult");
     raw_call(&raw, "2", "all", "{\"n\":1}");
-    conforms(raw_expect(&raw, "structuredContent"), revision, "CallToolResult");
+    conforms(raw_expect(&raw, "structuredContent"), RAW_MODERN, "CallToolResult");
     raw_call(&raw, "3", "all", NULL);
-    conforms(raw_expect(&raw, "isError"), revision, "CallToolResult");
+    conforms(raw_expect(&raw, "isError"), RAW_MODERN, "CallToolResult");
     raw_done(&raw);
 }
 
@@ -310,5 +290,6 @@ TEST_MAIN(TEST_ERAS(a_list_has_what_its_era_wants),
           TEST(clients_that_cannot_be_told_are_not),
           TEST_ERAS(a_tool_that_is_not_there_is_unknown),
           TEST(a_malformed_call_is_an_error_of_the_protocol),
+          TEST(an_old_client_gets_words_for_what_it_does_not_know),
           TEST_ERAS(what_is_answered_conforms_to_the_schema),
           TEST(each_allocation_may_fail))

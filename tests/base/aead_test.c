@@ -41,7 +41,7 @@ fill(unsigned char *into, size_t len, unsigned char from)
         into[i] = (unsigned char)(from + i);
 }
 
-/* ---- its parts ------------------------------------------------------------- */
+/* ---- its parts ---------------------------------------------------------- */
 
 static void
 chacha20_encrypts_as_rfc_8439_has_it(void **state)
@@ -134,7 +134,7 @@ poly1305_of_nothing_is_the_second_half_of_its_key(void **state)
     assert_memory_equal(tag, key + 16, 16);
 }
 
-/* ---- both together ---------------------------------------------------------- */
+/* ---- both together ------------------------------------------------------ */
 
 struct sealed {
     unsigned char key[MCPI_AEAD_KEY], nonce[MCPI_AEAD_NONCE], data[12];

@@ -1,0 +1,222 @@
+/*
+ * call_check.c - the output of a tool, checked against what the tool has promised
+ *
+ * What was promised stands in the list of tools. If it is not known, the pages of that
+ * list are further legs of the same call, so that its cancel and its total time cover
+ * them; what they say is kept by the client. A list that cannot be had is no reason to
+ * lose an answer that is there.
+ *
+ * The check itself runs on the call's lane, before `done`: it may take long, and more
+ * stack than the loop should spend on it. Then it comes home to the loop, where the
+ * call ends. What ends the call meanwhile is faster, and the verdict is dropped.
+ */
+#include <string.h>
+
+#include "api/call.h"
+#include "api/promise.h"
+#include "base/mem.h"
+
+static int64_t
+call_now(const mcp_call *call)
+{
+    return mcpi_loop_now(call->client->host.inside);
+}
+
+static uint64_t
+list_version(const mcp_call *call)
+{
+    return mcpi_cache_changes(&call->client->cache, MCPI_METHOD_TOOLS_LIST);
+}
+
+static struct mcpi_promise *
+promise_find(const mcp_call *call, bool *ret_all)
+{
+    return mcpi_promises_find(&call->client->promises, call->tool, list_version(call),
+                              call_now(call), ret_all);
+}
+
+/* ---- the list ------------------------------------------------------------ */
+
+/* Is this the output of a tool that did its job? */
+static bool
+is_output(const mcp_json *result)
+{
+    const mcp_json *type = mcp_json_get(result, "resultType");
+
+    return (!type || mcp_json_is_string(type, "complete")) &&
+           !mcp_json_bool(mcp_json_get(result, "isError"), false);
+}
+
+bool
+mcpi_check_is_asking(const mcp_call *call)
+{
+    return call->output != NULL;
+}
+
+/* A server without structured output is not asked for a list that would say so. */
+static bool
+check_wants_list(const mcp_call *call, const mcp_json *result)
+{
+    bool all;
+
+    return is_output(result) && mcp_json_get(result, "structuredContent") &&
+           !promise_find(call, &all) && !all;
+}
+
+/* params of the next page; false: no memory. */
+static bool
+page_write(mcp_call *call, const mcp_json *cursor, struct mcpi_turn *next)
+{
+    struct mcpi_buf buf;
+
+    mcpi_buf_init(&buf, call->mem, call->client->max_bytes);
+    MCPI_BUF_LITERAL(&buf, "{\"cursor\":");
+    mcpi_json_write(&buf, cursor);
+    mcpi_buf_char(&buf, '}');
+    if (buf.status < 0) {
+        mcpi_buf_done(&buf);
+        return false;
+    }
+    mcpi_free(call->mem, call->page);
+    call->page = buf.data;
+    next->params = buf.data;
+    next->params_len = buf.len;
+    return true;
+}
+
+static bool
+check_next_page(mcp_call *call, const mcp_json *result, struct mcpi_turn *next)
+{
+    struct mcpi_promises *promises = &call->client->promises;
+    const mcp_json *cursor = mcp_json_get(result, "nextCursor");
+
+    if (call->asked != list_version(call))
+        return false; /* it changes while it is read */
+    mcpi_promises_learn(promises, result, call->pages == 1, call->asked,
+                        call_now(call));
+    if (mcp_json_get_type(cursor) != MCP_JSON_STRING ||
+        call->pages >= MCPI_CHECK_PAGES_MAX) {
+        mcpi_promises_close(promises, call->asked);
+        return false;
+    }
+    return page_write(call, cursor, next);
+}
+
+bool
+mcpi_check_more(mcp_call *call, int status, const struct mcpi_rpc *answer,
+                struct mcpi_turn *next)
+{
+    if (!call->tool || status < 0)
+        return false;
+    next->method = mcpi_method_name(MCPI_METHOD_TOOLS_LIST);
+    if (call->output) {
+        if (!check_next_page(call, answer->result, next))
+            return false;
+    } else {
+        if (!check_wants_list(call, answer->result))
+            return false;
+        call->output = mcp_doc_ref(answer->doc);
+        call->asked = list_version(call);
+    }
+    call->pages++;
+    return true;
+}
+
+/* ---- the check ----------------------------------------------------------- */
+
+static const mcp_json *
+output_result(const mcp_call *call)
+{
+    return mcp_json_get(mcp_doc_root(call->output), "result");
+}
+
+/* The answer is what the call ends with. */
+static void
+check_end(mcp_call *call, int status)
+{
+    struct mcpi_rpc answer = {.kind = MCPI_RPC_RESULT, .doc = call->output};
+
+    call->output = NULL;
+    mcpi_handle_end(call, status, &answer); /* may be the last of the call */
+    mcp_doc_free(answer.doc);
+}
+
+static void
+check_come_home(struct mcpi_post *post)
+{
+    mcp_call *call = MCPI_CONTAINER(post, mcp_call, checked);
+
+    pthread_mutex_lock(&call->lock);
+    call->check_out = false;
+    pthread_mutex_unlock(&call->lock);
+    if (call->verdict < 0) /* maybe the list is old: ask for it the next time */
+        mcpi_promises_forget(&call->client->promises);
+    if (call->is_over)
+        mcpi_handle_settle(call);
+    else
+        check_end(call, call->verdict);
+}
+
+/* On the lane. Nobody looks at the error before the call has ended with that status. */
+static void
+check_run(struct mcpi_post *post)
+{
+    mcp_call *call = MCPI_CONTAINER(post, mcp_call, check);
+
+    call->verdict = mcpi_promise_check(call->promise, output_result(call),
+                                       &call->client->host.log, &call->error);
+    mcpi_loop_post(call->client->host.inside, &call->checked);
+}
+
+/* False: nothing was promised. */
+static bool
+check_begin(mcp_call *call)
+{
+    struct mcpi_promise *promise;
+    bool all;
+
+    promise = is_output(output_result(call)) ? promise_find(call, &all) : NULL;
+    if (!promise || !promise->text)
+        return false;
+    call->promise = mcpi_promise_ref(promise);
+    mcpi_call_release(call->core); /* answered: it has nothing more to say */
+    call->core = NULL;
+    call->check.fn = check_run;
+    call->checked.fn = check_come_home;
+    pthread_mutex_lock(&call->lock);
+    call->check_out = true;
+    pthread_mutex_unlock(&call->lock);
+    mcpi_lane_add(&call->lane, &call->check);
+    return true;
+}
+
+/* These end the call, whatever it is at; all else is only the list's. */
+static bool
+ends_the_call(int status)
+{
+    return status == MCP_E_CANCELED || status == MCP_E_TOTAL_TIMEOUT;
+}
+
+void
+mcpi_check_end(mcp_call *call, int status, const struct mcpi_rpc *answer)
+{
+    if (!call->output && status == 0)
+        call->output = mcp_doc_ref(answer->doc);
+    else if (call->output && status < 0 && !ends_the_call(status))
+        MCPI_LOG(
+            &call->client->host.log, MCP_LOG_WARNING,
+            "the output of tool %s is not checked: no list of tools: %s", call->tool,
+            status == MCP_E_PEER ? answer->error_message : mcp_status_text(status));
+    if (!call->output || ends_the_call(status))
+        mcpi_handle_end(call, status, answer);
+    else if (!check_begin(call))
+        check_end(call, 0);
+}
+
+void
+mcpi_check_done(mcp_call *call)
+{
+    mcp_doc_free(call->output);
+    mcpi_promise_unref(call->promise);
+    mcpi_free(call->mem, call->page);
+}

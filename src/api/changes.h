@@ -1,0 +1,56 @@
+/*
+ * changes.h - what has changed, on its way to the clients
+ *
+ *   a list of ours    waits a little, so that many changes are one; then to the bus
+ *   a resource        to the bus at once
+ *   from the bus      kept as a set, each event once, until the loop tells them all
+ *
+ * What a server says comes back to it over its bus, as what others say does, so there is
+ * one way to the clients.
+ */
+#ifndef MCPI_API_CHANGES_H
+#define MCPI_API_CHANGES_H
+
+#include <mcp/server.h>
+
+#include "base/list.h"
+#include "base/map.h"
+#include "base/timers.h"
+#include "run/post.h"
+
+struct mcpi_news {
+    const mcp_bus *bus;
+    mcp_local_bus *own_bus;  /* the same, if it is ours; else NULL */
+    void *ticket;            /* of the bus; loop only */
+    int64_t wait_us;         /* how long changes of a list wait; < 0: not at all */
+    struct mcpi_timer timer; /* until they are published; loop only */
+    struct mcpi_post post;   /* something waits for the loop */
+
+    /* under the server's lock: */
+    bool posted;
+    bool closed;            /* nothing more is taken from the bus */
+    unsigned own;           /* lists of ours that have changed: mcp_change */
+    unsigned lists;         /* from the bus, likewise */
+    bool everything;        /* so many resources that not all are in uris */
+    struct mcpi_list uris;  /* from the bus, each once */
+    struct mcpi_map by_uri; /* the same */
+};
+
+/* Subscribe to the bus of the options, or to one of its own. The last step of making a
+ * server, because events come from then on. */
+int mcpi_news_open(mcp_server *server, const mcp_server_options *opt, mcp_error *err);
+
+/* Tell what waits, and leave the bus. [loop] */
+void mcpi_news_close(mcp_server *server);
+
+/* Does the loop still have something to do for it? [loop] */
+bool mcpi_news_waits(mcp_server *server);
+
+/* Closed, or never opened. */
+void mcpi_news_done(mcp_server *server);
+
+/* May a resource have this URI: has it a scheme, and nothing that no URI may have? More
+ * is not asked, because people write what their servers understand. */
+bool mcpi_uri_is_sane(const char *uri, size_t len);
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * listen.c - subscriptions/listen, resources/subscribe, resources/unsubscribe
+ *
+ * A listen request has no handler: from its beginning to its end it is a listener of
+ * core's. It ends by a cancel or the loss of its client, silently; by our own stop, with
+ * a result; or because its client does not keep up, with an error.
+ *
+ * Whoever subscribes may name any resource, also one that is not there: it may come, and
+ * what is told of a resource need not be listed.
+ */
+#include <string.h>
+
+#include "api/changes.h"
+#include "api/methods.h"
+#include "api/server.h"
+#include "core/peer.h"
+#include "core/subscribe.h"
+
+/* ---- subscriptions/listen ----------------------------------------------- */
+
+static void
+on_slow(void *user)
+{
+    mcp_request *req = user;
+
+    mcpi_listen_close(req, NULL);
+    mcpi_request_refuse(req, MCPI_RPC_INTERNAL_ERROR,
+                        "The subscription has ended: not all of it could be told");
+    (void)mcpi_request_end(req, MCP_E_PEER);
+}
+
+static unsigned
+topics_of(const mcp_server *server)
+{
+    unsigned offers = server->offers;
+
+    return offers & MCP_RESOURCES_CHANGED ? offers | MCP_RESOURCE_UPDATED : offers;
+}
+
+void
+mcpi_listen(mcp_request *req)
+{
+    const struct mcpi_listener_options opt = {
+        .offered = topics_of(req->server), .slow = on_slow, .user = req};
+    struct mcpi_refusal why = {.code = 0};
+    int r;
+
+    r = mcpi_listener_open(req->x, &opt, &req->listener, &why);
+    if (r == 0)
+        return;
+    if (why.code == 0) {
+        (void)mcpi_request_end(req, r);
+        return;
+    }
+    mcpi_request_refuse(req, why.code, "%s", why.message);
+    (void)mcpi_request_end(req, MCP_E_PEER);
+}
+
+void
+mcpi_listen_close(mcp_request *req, struct mcpi_result *last)
+{
+    struct mcpi_listener *listener = req->listener;
+
+    req->listener = NULL;
+    if (listener)
+        mcpi_listener_close(listener, last);
+    else if (last)
+        mcpi_result_error(last, req->x->caller.dialect->closed_code,
+                          "Connection closed");
+}
+
+void
+mcpi_listen_stop(mcp_request *req)
+{
+    mcpi_listen_close(req, NULL);
+    mcpi_request_stop(req);
+    (void)mcpi_request_end(req, MCP_E_CANCELED);
+}
+
+/* ---- resources/subscribe, resources/unsubscribe -------------------------- */
+
+void
+mcpi_request_agree(mcp_request *req)
+{
+    struct mcpi_buf *body = &req->out.answer.body;
+
+    MCPI_BUF_LITERAL(body, "{}");
+    (void)mcpi_request_end(req, body->status);
+}
+
+/* NULL: it was rejected. */
+static const char *
+uri_of(mcp_request *req)
+{
+    const mcp_json *uri = mcp_json_get(req->x->rpc.params, "uri");
+    const char *text = mcp_json_string(uri, NULL);
+
+    if (text && mcpi_uri_is_sane(text, mcp_json_string_length(uri)))
+        return text;
+    mcpi_request_reject(req, "uri must be the URI of a resource");
+    return NULL;
+}
+
+void
+mcpi_resources_subscribe(mcp_request *req)
+{
+    const char *uri = uri_of(req);
+    int r;
+
+    if (!uri)
+        return;
+    r = mcpi_peer_subscribe(req->x->peer, uri);
+    if (r == 0) {
+        mcpi_request_agree(req);
+        return;
+    }
+    if (r == MCP_E_LIMIT) {
+        mcpi_request_refuse(req, MCPI_RPC_INTERNAL_ERROR,
+                            "Too many subscriptions; the limit is %zu",
+                            req->host->engine->limits.subscribed);
+        r = MCP_E_PEER;
+    }
+    (void)mcpi_request_end(req, r);
+}
+
+void
+mcpi_resources_unsubscribe(mcp_request *req)
+{
+    const char *uri = uri_of(req);
+
+    if (!uri)
+        return;
+    (void)mcpi_peer_unsubscribe(req->x->peer, uri); /* it is not there now */
+    mcpi_request_agree(req);
+}

@@ -1,0 +1,525 @@
+/* round_test.c - asking in the modern era: what goes out, and what is let in again */
+#include "api/seal.h"
+#include "ask_fixture.h"
+
+#define PLAIN "'requestedSchema':{'type':'object','properties':{'v':{'type':'string'}}}"
+#define FORM(message) "{'mode':'form','message':'" message "'," PLAIN "}"
+#define QUESTION(key, message) \
+    "'" key "':{'method':'elicitation/create','params':" FORM(message) "}"
+#define ACCEPT(value) "{'action':'accept','content':{'v':'" value "'}}"
+
+static int
+ask_plainly(mcp_request *req, const char *key, const char *message)
+{
+    return mcp_request_elicit(
+        req, key,
+        &MCP_ELICIT(.message = message,
+                    .schema = "{\"type\":\"object\",\"properties\":{\"v\":{\"type\":"
+                              "\"string\"}}}"));
+}
+
+static const char *
+value_of(const mcp_request *req, const char *key)
+{
+    return mcp_json_string(
+        mcp_json_get(mcp_json_get(mcp_request_answer(req, key), "content"), "v"), "-");
+}
+
+/* Two things at once, then a third. */
+static int
+three_run(mcp_request *req, mcp_result *out, void *user)
+{
+    atomic_int *runs = user;
+
+    if (runs)
+        atomic_fetch_add(runs, 1);
+    if (!mcp_request_answer(req, "a"))
+        (void)ask_plainly(req, "a", "A?");
+    if (!mcp_request_answer(req, "b"))
+        (void)ask_plainly(req, "b", "B?");
+    if (!mcp_request_answer(req, "a") || !mcp_request_answer(req, "b")) {
+        (void)mcp_result_text(out, "not sent");
+        return MCP_E_INPUT;
+    }
+    if (!mcp_request_answer(req, "c"))
+        return ask_plainly(req, "c", "C?");
+    return mcp_result_textf(out, "%s %s %s", value_of(req, "a"), value_of(req, "b"),
+                            value_of(req, "c"));
+}
+
+#define BOTH "{" QUESTION("a", "A?") "," QUESTION("b", "B?") "}"
+
+static void
+earlier_answers_are_kept_though_a_retry_brings_only_its_own(void **state)
+{
+    atomic_int runs = 0;
+    struct raw raw;
+    char *sealed;
+
+    (void)state;
+    ask_start(&raw, true, three_run, &runs);
+    ask_call(&raw, "1", "");
+    sealed = ask_expect_input(&raw, BOTH);
+    ask_retry(&raw, "2", "{'a':" ACCEPT("1") ",'b':" ACCEPT("2") "}", sealed);
+    sealed = ask_expect_input(&raw, "{" QUESTION("c", "C?") "}");
+    ask_retry(&raw, "3", "{'c':" ACCEPT("3") "}", sealed);
+    ask_expect_text(&raw, "3", "1 2 3");
+    assert_int_equal(atomic_load(&runs), 3);
+    assert_int_equal(raw_counts(&raw).requests, 3);
+    assert_int_equal(raw_counts(&raw).answered, 3);
+    ask_done(&raw);
+}
+
+static void
+answer_is_exactly_that(void **state)
+{
+    struct raw raw;
+    mcp_doc *doc;
+
+    (void)state;
+    ask_start(&raw, true, three_run, NULL);
+    ask_call(&raw, "1", "");
+    doc = ask_next(&raw);
+    assert_int_equal(mcp_json_count(mcp_doc_root(doc)), 3);
+    /* resultType, inputRequests, requestState, _meta */
+    assert_int_equal(mcp_json_count(mcp_json_get(mcp_doc_root(doc), "result")), 4);
+    mcp_doc_free(doc);
+    ask_done(&raw);
+}
+
+static void
+L9_server_keeps_nothing_for_who_never_comes_back(void **state)
+{
+    struct raw raw;
+    char id[16];
+
+    (void)state;
+    ask_start(&raw, true, three_run, NULL);
+    for (int i = 0; i < 50; i++) {
+        snprintf(id, sizeof(id), "%d", i);
+        ask_call(&raw, id, "");
+        free(ask_expect_input(&raw, BOTH));
+    }
+    RAW_UNTIL(raw_counts(&raw).live_handlers == 0);
+    assert_int_equal(raw_counts(&raw).in_flight, 0);
+    ask_done(&raw);
+}
+
+/* ---- what is missing, what is too much ---------------------------------- */
+
+static void
+what_was_not_answered_is_asked_again(void **state)
+{
+    struct raw raw;
+    char *sealed;
+
+    (void)state;
+    ask_start(&raw, true, three_run, NULL);
+    ask_call(&raw, "1", "");
+    sealed = ask_expect_input(&raw, BOTH);
+    ask_retry(&raw, "2", "{'b':" ACCEPT("2") ",'x':7}", sealed);
+    sealed = ask_expect_input(&raw, "{" QUESTION("a", "A?") "}");
+    ask_retry(&raw, "3", "{'a':" ACCEPT("1") ",'b':" ACCEPT("9") "}", sealed);
+    sealed = ask_expect_input(&raw, "{" QUESTION("c", "C?") "}");
+    ask_retry(&raw, "4", "{'c':" ACCEPT("3") "}", sealed);
+    ask_expect_text(&raw, "4", "1 2 3"); /* what was answered stays */
+    ask_done(&raw);
+}
+
+static void
+answers_without_a_state_are_nobodys(void **state)
+{
+    struct raw raw;
+
+    (void)state;
+    ask_start(&raw, true, three_run, NULL);
+    ask_call(&raw, "1", ",'inputResponses':{'a':" ACCEPT("1") ",'b':" ACCEPT("2") "}");
+    free(ask_expect_input(&raw, BOTH));
+    ask_done(&raw);
+}
+
+static void
+retry_in_a_wrong_form_is_refused_before_its_handler(void **state)
+{
+    atomic_int runs = 0;
+    struct raw raw;
+
+    (void)state;
+    ask_start(&raw, true, three_run, &runs);
+    ask_call(&raw, "1", ",'inputResponses':[]");
+    raw_expect(&raw, "-32602");
+    ask_call(&raw, "2", ",'inputResponses':{'a':{},'a':{}}");
+    raw_expect(&raw, "-32602");
+    ask_call(&raw, "3", ",'requestState':7");
+    ask_expect_member(
+        &raw, "error",
+        "{'code':-32602,'message':'Invalid params: requestState must be a "
+        "string'}");
+    assert_int_equal(atomic_load(&runs), 0);
+    ask_done(&raw);
+}
+
+/* ---- what is not let in ------------------------------------------------- */
+
+#define FOREIGN                                                             \
+    "{'code':-32602,'message':'Invalid params: requestState is not one of " \
+    "ours for this request'}"
+
+static void
+tampered_state_is_refused_before_the_handler_runs(void **state)
+{
+    atomic_int runs = 0;
+    struct raw raw;
+    char *sealed;
+
+    (void)state;
+    ask_start(&raw, true, three_run, &runs);
+    ask_call(&raw, "1", "");
+    sealed = ask_expect_input(&raw, BOTH);
+    sealed[40] = sealed[40] == 'A' ? 'B' : 'A';
+    ask_retry(&raw, "2", "{}", sealed);
+    ask_expect_member(&raw, "error", FOREIGN);
+    ask_call(&raw, "3", ",'requestState':''");
+    ask_expect_member(&raw, "error", FOREIGN);
+    assert_int_equal(atomic_load(&runs), 1);
+    ask_done(&raw);
+}
+
+static void
+state_is_good_for_its_own_arguments_only(void **state)
+{
+    struct raw raw;
+    char *sealed, more[65536];
+
+    (void)state;
+    ask_start(&raw, true, three_run, NULL);
+    ask_call(&raw, "1", ",'arguments':{'x':1,'y':2}");
+    sealed = ask_expect_input(&raw, BOTH);
+    snprintf(more, sizeof(more), ",'arguments':{'y':2,'x':2},'requestState':'%s'",
+             sealed);
+    ask_call(&raw, "2", more);
+    ask_expect_member(&raw, "error", FOREIGN);
+    snprintf(more, sizeof(more), ",'requestState':'%s'", sealed);
+    ask_call(&raw, "3", more);
+    ask_expect_member(&raw, "error", FOREIGN);
+    snprintf(more, sizeof(more), ",'arguments':{'y':2,'x':1},'requestState':'%s'",
+             sealed);
+    ask_call(&raw, "4", more);
+    free(ask_expect_input(&raw, BOTH));
+    free(sealed);
+    ask_done(&raw);
+}
+
+static void
+state_is_good_for_its_own_tool_only(void **state)
+{
+    char *sealed, json[8192];
+    struct raw raw;
+
+    (void)state;
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    raw_tool(&raw, MCP_TOOL(.name = "t", .run = three_run));
+    raw_tool(&raw, MCP_TOOL(.name = "u", .run = three_run));
+    raw_start(&raw, true);
+    ask_call(&raw, "1", "");
+    sealed = ask_expect_input(&raw, BOTH);
+    snprintf(json, sizeof(json), ",\"name\":\"u\",\"requestState\":\"%s\"", sealed);
+    raw_ask(&raw, "2", "tools/call", json);
+    ask_expect_member(&raw, "error", FOREIGN);
+    free(sealed);
+    ask_done(&raw);
+}
+
+static void
+state_expires(void **state)
+{
+    int64_t until;
+    struct raw raw;
+    char *sealed;
+
+    (void)state;
+    ask_start_with(&raw, true, MCP_TOOL(.run = three_run),
+                   MCP_SERVER_OPTIONS(.state_ms = 1));
+    ask_call(&raw, "1", "");
+    sealed = ask_expect_input(&raw, BOTH);
+    until = mcpi_seal_now_ms() + 2;
+    RAW_UNTIL(mcpi_seal_now_ms() > until);
+    ask_retry(&raw, "2", "{}", sealed);
+    ask_expect_member(&raw, "error",
+                      "{'code':-32602,'message':'Invalid params: requestState has "
+                      "expired: begin again without it'}");
+    ask_done(&raw);
+}
+
+/* The state of one server, brought to another. */
+static void
+bring_to_another(const unsigned char *key, const unsigned char *other_key,
+                 bool is_let_in)
+{
+    struct raw one, two;
+    char *sealed;
+
+    ask_start_with(&one, true, MCP_TOOL(.run = three_run),
+                   MCP_SERVER_OPTIONS(.state_key = key));
+    ask_start_with(&two, true, MCP_TOOL(.run = three_run),
+                   MCP_SERVER_OPTIONS(.state_key = other_key));
+    ask_call(&one, "1", "");
+    sealed = ask_expect_input(&one, BOTH);
+    ask_retry(&two, "1", "{'a':" ACCEPT("1") ",'b':" ACCEPT("2") "}", sealed);
+    if (is_let_in)
+        free(ask_expect_input(&two, "{" QUESTION("c", "C?") "}"));
+    else
+        ask_expect_member(&two, "error", FOREIGN);
+    ask_done(&one);
+    ask_done(&two);
+}
+
+static void
+replicas_share_states_by_their_key(void **state)
+{
+    static const unsigned char key[32] = "0123456789abcdef0123456789abcdef";
+    static const unsigned char other[32] = "0123456789abcdef0123456789abcdeg";
+
+    (void)state;
+    bring_to_another(key, key, true);
+    bring_to_another(key, other, false);
+    bring_to_another(key, NULL, false);
+    bring_to_another(NULL, NULL, false);
+}
+
+static void
+times_of_the_options_are_checked(void **state)
+{
+    mcp_server *server;
+
+    (void)state;
+    assert_int_equal(
+        mcp_server_new(&MCP_SERVER_OPTIONS(.name = "n", .version = "1", .state_ms = -1),
+                       &server, NULL),
+        MCP_E_INVAL);
+    assert_int_equal(
+        mcp_server_new(&MCP_SERVER_OPTIONS(.name = "n", .version = "1", .ask_ms = -1),
+                       &server, NULL),
+        MCP_E_INVAL);
+    assert_int_equal(
+        mcp_server_new(&MCP_SERVER_OPTIONS(.name = "n", .version = "1",
+                                           .state_ms = INT64_MAX, .ask_ms = INT64_MAX),
+                       &server, NULL),
+        0);
+    mcp_server_free(server);
+}
+
+/* ---- a state alone ------------------------------------------------------ */
+
+static int
+state_only_run(mcp_request *req, mcp_result *out, void *user)
+{
+    char next[16];
+    int n = atoi(mcp_request_state(req));
+
+    if (n == *(const int *)user)
+        return mcp_result_textf(out, "after %d", n);
+    snprintf(next, sizeof(next), "%d", n + 1);
+    (void)mcp_request_set_state(req, next);
+    return MCP_E_INPUT;
+}
+
+static void
+state_alone_asks_to_come_again(void **state)
+{
+    struct raw raw;
+    int times = 2;
+    char *sealed;
+
+    (void)state;
+    ask_start(&raw, true, state_only_run, &times);
+    ask_call(&raw, "1", "");
+    sealed = ask_expect_input(&raw, NULL);
+    ask_retry(&raw, "2", "{}", sealed);
+    sealed = ask_expect_input(&raw, NULL);
+    ask_retry(&raw, "3", "{}", sealed);
+    ask_expect_text(&raw, "3", "after 2");
+    ask_done(&raw);
+}
+
+static void
+L6_state_alone_comes_to_an_end_too(void **state)
+{
+    struct raw raw;
+    int times = 1000;
+    char *sealed, id[16];
+
+    (void)state;
+    ask_start(&raw, true, state_only_run, &times);
+    ask_call(&raw, "1", "");
+    for (int i = 2; i < 12; i++) {
+        sealed = ask_expect_input(&raw, NULL);
+        snprintf(id, sizeof(id), "%d", i);
+        ask_retry(&raw, id, "{}", sealed);
+    }
+    raw_expect(&raw, "\"id\":11,\"error\":{\"code\":-32603,");
+    assert_true(raw_logged(&raw, "it has asked 10 times already"));
+    ask_done(&raw);
+}
+
+static int
+nothing_run(mcp_request *req, mcp_result *out, void *user)
+{
+    (void)req;
+    (void)out;
+    (void)user;
+    return MCP_E_INPUT;
+}
+
+static void
+nothing_asked_is_an_internal_error(void **state)
+{
+    struct raw raw;
+
+    ask_start(&raw, RAW_MODERN, nothing_run, NULL);
+    ask_call(&raw, "1", "");
+    raw_expect(&raw, "\"id\":1,\"error\":{\"code\":-32603,");
+    assert_true(raw_logged(&raw, "nothing was asked"));
+    ask_done(&raw);
+}
+
+/* ---- too long ----------------------------------------------------------- */
+
+#define MUCH ((size_t)500 << 10)
+
+static int
+much_run(mcp_request *req, mcp_result *out, void *user)
+{
+    const char *key = mcp_request_answer(req, "a") ? "b" : "a";
+
+    (void)user;
+    if (mcp_request_answer(req, "b"))
+        return mcp_result_text(out, "there was room");
+    return ask_plainly(req, key, key);
+}
+
+static void
+more_than_can_travel_is_an_error(void **state)
+{
+    char *answer = malloc(2 * MUCH), *sealed, *big = malloc(MUCH + 1);
+    struct raw raw;
+
+    (void)state;
+    assert_non_null(answer);
+    assert_non_null(big);
+    memset(big, 'x', MUCH);
+    big[MUCH] = '\0';
+    ask_start(&raw, true, much_run, NULL);
+    ask_call(&raw, "1", "");
+    sealed = ask_expect_input(&raw, "{" QUESTION("a", "a") "}");
+    snprintf(answer, 2 * MUCH,
+             "{'a':{'action':'accept','content':{'v':'%s','w':'%s'}}}", big,
+             big + MUCH / 3);
+    ask_retry(&raw, "2", answer, sealed);
+    raw_expect(&raw, "\"id\":2,\"error\":{\"code\":-32603,");
+    assert_true(raw_logged(&raw, "what was asked and answered so far is too long"));
+    ask_done(&raw);
+    free(answer);
+    free(big);
+}
+
+/* ---- the kinds of handlers ---------------------------------------------- */
+
+static int
+two_rounds(mcp_request *req, mcp_result *out, void *user)
+{
+    (void)user;
+    if (!mcp_request_answer(req, "a"))
+        return ask_plainly(req, "a", "A?");
+    return mcp_result_text(out, value_of(req, "a"));
+}
+
+/* Finished from inside. */
+static int
+two_rounds_start(mcp_request *req, mcp_result *out, void *user)
+{
+    mcp_request_finish(req, two_rounds(req, out, user));
+    return 0;
+}
+
+static void
+all_kinds_of_handlers_may_ask(void **state)
+{
+    const mcp_tool tools[] = {
+        MCP_TOOL(.run = two_rounds), MCP_TOOL(.reply = two_rounds),
+        MCP_TOOL(.start = two_rounds), MCP_TOOL(.start = two_rounds_start)};
+    struct raw raw;
+    char *sealed;
+
+    for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]) - 1; i++) {
+        /* a start handler's 0 means begun: the third is for its first round only */
+        ask_start_with(&raw, RAW_MODERN, tools[i == 2 ? 3 : i],
+                       MCP_SERVER_OPTIONS(.page = 0));
+        ask_call(&raw, "1", "");
+        sealed = ask_expect_question(&raw, 1, "a", "elicitation/create", FORM("A?"));
+        ask_answer(&raw, 1, "a", ACCEPT("7"), "2", sealed);
+        ask_expect_text(&raw, ask_id(&raw, "2"), "7");
+        ask_done(&raw);
+    }
+    ask_start_with(&raw, RAW_MODERN, tools[2], MCP_SERVER_OPTIONS(.page = 0));
+    ask_call(&raw, "1", "");
+    free(ask_expect_question(&raw, 1, "a", "elicitation/create", FORM("A?")));
+    ask_done(&raw);
+}
+
+/* ---- out of memory ------------------------------------------------------ */
+
+/* One retry; whatever fails, each call is answered or the link is closed. */
+static void
+flow(struct test_mem *mem, void *user)
+{
+    struct raw raw;
+    mcp_doc *doc = NULL;
+    const char *line;
+    const mcp_json *state;
+
+    (void)user;
+    if (raw_make_in(&raw, mem, MCP_SERVER_OPTIONS(.page = 0)) < 0)
+        return;
+    raw.lenient = true;
+    if (mcp_server_add_tool(raw.server, &MCP_TOOL(.name = "t", .reply = two_rounds),
+                            NULL) == 0 &&
+        raw_try_connect(&raw, true) == 0 && mcp_server_start(raw.server, NULL) == 0) {
+        ask_call(&raw, "1", "");
+        line = raw_next(&raw);
+        if (line)
+            doc = ask_parse(line);
+        state = mcp_json_get(mcp_json_get(mcp_doc_root(doc), "result"), "requestState");
+        if (state) {
+            ask_retry(&raw, "2", "{'a':" ACCEPT("7") "}",
+                      strdup(mcp_json_string(state, "")));
+            line = raw_next(&raw);
+            assert_true(!line || strstr(line, "\"id\":2,"));
+        }
+        mcp_doc_free(doc);
+    }
+    raw_close(&raw);
+}
+
+static void
+each_allocation_may_fail(void **state)
+{
+    (void)state;
+    assert_true(test_each_allocation_fails(flow, NULL) > 20);
+}
+
+TEST_MAIN(TEST(earlier_answers_are_kept_though_a_retry_brings_only_its_own),
+          TEST(answer_is_exactly_that),
+          TEST(L9_server_keeps_nothing_for_who_never_comes_back),
+          TEST(what_was_not_answered_is_asked_again),
+          TEST(answers_without_a_state_are_nobodys),
+          TEST(retry_in_a_wrong_form_is_refused_before_its_handler),
+          TEST(tampered_state_is_refused_before_the_handler_runs),
+          TEST(state_is_good_for_its_own_arguments_only),
+          TEST(state_is_good_for_its_own_tool_only), TEST(state_expires),
+          TEST(replicas_share_states_by_their_key),
+          TEST(times_of_the_options_are_checked), TEST(state_alone_asks_to_come_again),
+          TEST(L6_state_alone_comes_to_an_end_too),
+          TEST_ERAS(nothing_asked_is_an_internal_error),
+          TEST(more_than_can_travel_is_an_error),
+          TEST_ERAS(all_kinds_of_handlers_may_ask), TEST(each_allocation_may_fail))
