@@ -5,7 +5,8 @@
  *     probe-server --unix PATH    on a Unix socket, for many clients
  *
  * Its tools hang, count, ignore their cancel, and tell what is still alive in it. `hang`
- * takes one of ten resources while it runs, as a tool with a database would.
+ * takes one of ten resources while it runs, as a tool with a database would. `ask` asks
+ * the client's user; watch://0 to watch://2 are resources that `touch` updates.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -16,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <mcp/ask.h>
 #include <mcp/server.h>
 
 #define RESOURCES 10
@@ -327,6 +329,106 @@ stats(mcp_request *req, mcp_result *out, void *user)
     return mcp_result_struct(out, &s);
 }
 
+/* ---- ask: a question for the client's user -------------------------------------- */
+
+struct ask_args {
+    const char *question;
+};
+
+static const mcp_field ask_fields[] = {
+    MCP_FIELD(struct ask_args, question, MCP_STRING, MCP_REQUIRED, "what to ask"),
+    {0},
+};
+
+struct ask_answer {
+    const char *answer;
+};
+
+static const mcp_field answer_fields[] = {
+    MCP_FIELD(struct ask_answer, answer, MCP_STRING, MCP_REQUIRED, "the answer"),
+    {0},
+};
+
+static int
+ask(mcp_request *req, mcp_result *out, void *user)
+{
+    struct ask_args args;
+    struct ask_answer answer;
+    int r;
+
+    (void)user;
+    enter();
+    r = mcp_request_bind(req, &args);
+    if (r == 0 && !mcp_request_answer(req, "question"))
+        r = mcp_request_elicit(
+            req, "question",
+            &MCP_ELICIT(.message = args.question, .fields = answer_fields));
+    if (r == 0 && mcp_request_action(req, "question") != MCP_ACCEPTED)
+        return leave(req, mcp_result_text(out, "no answer"));
+    if (r == 0)
+        r = mcp_request_bind_answer(req, "question", answer_fields, &answer);
+    if (r == 0)
+        r = mcp_result_textf(out, "answer: %s", answer.answer);
+    return leave(req, r);
+}
+
+/* ---- watch, touch: resources that change ----------------------------------------- */
+
+#define WATCHED 3
+
+static atomic_long touched[WATCHED];
+static const char *const watched[WATCHED] = {"watch://0", "watch://1", "watch://2"};
+
+/* How often it was touched. */
+static int
+watch(mcp_request *req, mcp_result *out, void *user)
+{
+    (void)req;
+    return mcp_result_textf(out, "%ld", atomic_load((atomic_long *)user));
+}
+
+struct touch_args {
+    const char *uri;
+};
+
+static const mcp_field touch_fields[] = {
+    MCP_FIELD(struct touch_args, uri, MCP_STRING, MCP_REQUIRED, "which resource"),
+    {0},
+};
+
+static int
+touch(mcp_request *req, mcp_result *out, void *user)
+{
+    struct touch_args args;
+    int r;
+
+    (void)user;
+    enter();
+    r = mcp_request_bind(req, &args);
+    for (size_t i = 0; r == 0 && i < WATCHED; i++)
+        if (strcmp(args.uri, watched[i]) == 0)
+            atomic_fetch_add(&touched[i], 1);
+    if (r == 0)
+        r = mcp_server_resource_updated(server, args.uri);
+    if (r == 0)
+        r = mcp_result_text(out, "touched");
+    return leave(req, r);
+}
+
+static int
+add_resources(mcp_error *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < WATCHED; i++)
+        r = mcp_server_add_resource(server,
+                                    &MCP_RESOURCE(.uri = watched[i], .name = watched[i],
+                                                  .mime_type = "text/plain",
+                                                  .reply = watch, .user = &touched[i]),
+                                    err);
+    return r;
+}
+
 /* ---- the server ----------------------------------------------------------------- */
 
 static int
@@ -345,6 +447,10 @@ add_tools(mcp_error *err)
                  .fields = seconds_fields, .run = deaf),
         MCP_TOOL(.name = "count", .description = "Count, with progress",
                  .fields = count_fields, .run = count),
+        MCP_TOOL(.name = "ask", .description = "Ask the user", .fields = ask_fields,
+                 .run = ask),
+        MCP_TOOL(.name = "touch", .description = "Update a resource",
+                 .fields = touch_fields, .reply = touch),
         MCP_TOOL(.name = "stats", .description = "What is alive in this server",
                  .output_fields = stats_fields, .reply = stats, .hints = MCP_READ_ONLY),
     };
@@ -396,6 +502,8 @@ main(int argc, char **argv)
                        &server, &err);
     if (r == 0)
         r = add_tools(&err);
+    if (r == 0)
+        r = add_resources(&err);
     if (r == 0)
         r = serve(path, &err);
     if (r < 0)

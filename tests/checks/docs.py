@@ -2,7 +2,8 @@
 
 Links lead somewhere; one that is named by a function, as in [`leg_signal`](../src/core/leg.c),
 to a file that defines it. errors.md has every status, limits.md every limit, with its
-value. Programs printed in the README are the ones that are compiled."""
+value. Programs printed in the README are the ones that are compiled, and features.md has a
+section for each feature, with code that stands in an example."""
 import re
 from check import ROOT, case, finish, tracked
 
@@ -70,6 +71,31 @@ def readme_faults():
             yield f"README.md does not print {program} as it is"
 
 
+# Those of the official audit of an SDK.
+FEATURES = ("Listing tools", "Calling tools", "Text, image, audio and embedded", "Tool errors",
+            "Tools: list changed", "Listing resources", "Reading text, reading binary",
+            "Resource templates, reading by", "Subscribing, unsubscribing",
+            "Resources: list changed", "Listing prompts", "Getting a prompt, with arguments",
+            "Prompts with embedded resources and images", "Prompts: list changed", "Sampling",
+            "Elicitation: form", "Elicitation: URL", "Elicitation: schema validation, defaults, "
+            "enums", "Elicitation: complete", "Roots: list, changed", "Log messages", "Log level",
+            "Completion", "Ping", "Streamable HTTP, HTTP+SSE", "stdio: server and client",
+            "Progress", "Cancellation", "Pagination", "Capability negotiation, version",
+            "JSON Schema 2020-12")
+
+
+def feature_faults():
+    text = (ROOT / "docs/features.md").read_text()
+    programs = [(ROOT / p).read_text() for p in tracked("examples/*.c")]
+    for feature in FEATURES:
+        if not re.search(rf"^##+ {re.escape(feature)}", text, re.M):
+            yield f"docs/features.md says nothing of: {feature}"
+    for block in re.findall(r"```c\n(.*?)```", text, re.S):
+        if not any(block in program for program in programs):
+            yield f"docs/features.md: no example has this code:\n{block[:200]}"
+
+
+case("features_are_documented_with_compiled_code", list(feature_faults()))
 case("errors_are_all_documented", list(status_faults()))
 case("limits_are_all_documented", list(limit_faults()))
 case("programs_of_the_readme_are_compiled", list(readme_faults()))
