@@ -7,6 +7,12 @@
 #define MANY 50
 
 bool
+is_modern(void)
+{
+    return strcmp(peer.version, "2026-07-28") == 0;
+}
+
+bool
 agrees_on_version(mcp_client *client)
 {
     const mcp_json *info = mcp_client_server_info(client);
@@ -340,5 +346,10 @@ const struct peer_case own_session_cases[] = {
     {"free_ends_calls_and_process", free_ends_calls_and_process, 0},
     {"death_of_server_ends_calls", death_of_server_ends_calls, 0},
     {"no_warning_was_logged", no_warning_was_logged, 0},
+    {0},
+};
+
+const struct peer_case final_cases[] = {
+    {"host_had_no_warning", no_warning_was_logged, 0},
     {0},
 };

@@ -31,6 +31,33 @@ export async function prove(name, body) {
     }
 }
 
+/* Cases that share a session: opened, used, without complaints, and closed. */
+export async function proveIn(group, open, cases) {
+    let peer;
+
+    await prove(`${group}: connect`, async () => (peer = await open()));
+    if (!peer)
+        return;
+    for (const [name, body] of Object.entries(cases))
+        await prove(`${group}: ${name}`, () => body(peer));
+    await prove(`${group}: close`, async () => {
+        assert.deepEqual(peer.errors, []);
+        await peer.close();
+    });
+}
+
+/* Every server that was started since then has ended by itself, and had nothing to
+ * complain about. */
+export async function expectNothingLeft(group, before) {
+    await prove(`${group}: all_servers_are_gone`, async () => {
+        const mine = processes.slice(before);
+
+        await until(() => mine.map(entry => entry.end), ends => !ends.includes(null));
+        assert.deepEqual(mine.map(entry => entry.errors).filter(Boolean), []);
+        assert.deepEqual(mine.map(entry => entry.end), mine.map(() => 0));
+    });
+}
+
 /* Whatever is still open belongs to a case that failed. */
 export function finish() {
     for (const { child, end } of processes)

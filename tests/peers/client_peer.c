@@ -1,7 +1,8 @@
 /*
  * client_peer.c - the library's client against servers that somebody else wrote
  *
- *     peer-client script ERA VERSION COMMAND...       server_v1.mjs, server_v2.mjs
+ *     peer-client v1 ERA VERSION COMMAND...           server_v1.mjs
+ *     peer-client v2 ERA VERSION COMMAND...           server_v2.mjs
  *     peer-client everything ERA VERSION COMMAND...   server-everything
  *     peer-client refused ERA - COMMAND...            a server that does not speak ERA
  *
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host.h"
 #include "peer.h"
 
 /* ---- cases of the scripts ------------------------------------------------------- */
@@ -59,12 +61,11 @@ static bool
 discovery_can_be_kept(mcp_client *client)
 {
     const char *discovery = mcp_client_discovery(client);
-    bool is_modern = strcmp(peer.version, "2026-07-28") == 0;
     mcp_client *other;
     bool ok;
 
-    if (!is_modern || !discovery)
-        return is_modern == (discovery != NULL) || because("not as its era has it");
+    if (!is_modern() || !discovery)
+        return is_modern() == (discovery != NULL) || because("not as its era has it");
     if (!client_opens(discovery, &other))
         return false;
     ok = agrees_on_version(other) && still_answers(other);
@@ -79,59 +80,22 @@ static const struct peer_case script_cases[] = {
     {0},
 };
 
-/* ---- cases of server-everything ------------------------------------------------- */
+/* ---- kinds of servers ----------------------------------------------------------- */
 
-static bool
-adds(mcp_client *client)
-{
-    return says(client, "get-sum", "{\"a\":2,\"b\":40}", "42");
-}
+static const struct peer_case no_cases[] = {{0}};
 
-static bool
-output_is_structured(mcp_client *client)
-{
-    mcp_error err = {0};
-    mcp_reply *reply;
-    bool ok;
-    int r;
-
-    r = mcp_client_call_tool(client, "get-structured-content",
-                             "{\"location\":\"New York\"}", NULL, &reply, &err);
-    if (r < 0)
-        return status_is(r, 0, &err);
-    ok = mcp_json_get(mcp_reply_structured(reply), "temperature") != NULL;
-    mcp_reply_free(reply);
-    return ok || because("no temperature");
-}
-
-static bool
-other_methods_answer(mcp_client *client)
-{
-    return has(client, "prompts/list", NULL, "prompts") &&
-           has(client, "prompts/get", "{\"name\":\"simple-prompt\"}", "messages") &&
-           has(client, "resources/list", NULL, "resources") &&
-           has(client, "resources/templates/list", NULL, "resourceTemplates");
-}
-
-static const struct peer_case everything_cases[] = {
-    {"adds", adds, 0},
-    {"output_is_structured", output_is_structured, 0},
-    {"other_methods_answer", other_methods_answer, 0},
-    {0},
-};
+#define SCRIPT                                                             \
+    .cases = script_cases, .echo_arguments = "{\"text\":\"still there\"}", \
+    .slow_tool = "slow", .long_arguments = "{\"ms\":600000,\"steps\":2}",  \
+    .short_arguments = "{\"ms\":250,\"steps\":5}", .short_text = "done",   \
+    .longer_arguments = "{\"ms\":3000,\"steps\":30}", .tells = true
 
 static const struct peer_kind kinds[] = {
-    {.name = "script",
-     .cases = script_cases,
-     .echo_arguments = "{\"text\":\"still there\"}",
-     .slow_tool = "slow",
-     .long_arguments = "{\"ms\":600000,\"steps\":2}",
-     .short_arguments = "{\"ms\":250,\"steps\":5}",
-     .short_text = "done",
-     .longer_arguments = "{\"ms\":3000,\"steps\":30}",
-     .tells = true},
+    {SCRIPT, .name = "v1", .host_cases = {offer_cases, ask_cases, ask_v1_cases}},
+    {SCRIPT, .name = "v2", .host_cases = {offer_cases, ask_cases, ask_v2_cases}},
     {.name = "everything",
-     .cases = everything_cases,
+     .cases = no_cases,
+     .host_cases = {everything_cases},
      .echo_arguments = "{\"message\":\"still there\"}",
      .slow_tool = "trigger-long-running-operation",
      .long_arguments = "{\"duration\":20,\"steps\":100}",
@@ -153,6 +117,14 @@ connects(mcp_client *none)
     return client_opens(NULL, &session);
 }
 
+static bool
+host_connects(mcp_client *none)
+{
+    (void)none;
+    session = NULL;
+    return host_opens(&session) && agrees_on_version(session);
+}
+
 /* It must be said, and nothing of the attempt may be left. */
 static bool
 is_refused(mcp_client *none)
@@ -166,6 +138,24 @@ is_refused(mcp_client *none)
     }
     printf("# refused: %s\n", because_nothing());
     return is_gone(0);
+}
+
+/* With a session for all that the server may ask. */
+static void
+prove_host(void)
+{
+    static const struct peer_case opening[] = {{"host_connects", host_connects, 0},
+                                               {0}};
+
+    if (!peer.kind->host_cases[0])
+        return;
+    prove(opening, NULL);
+    if (!session)
+        return;
+    for (int i = 0; i < 3 && peer.kind->host_cases[i]; i++)
+        prove(peer.kind->host_cases[i], session);
+    prove(last_cases, session);
+    prove(final_cases, NULL);
 }
 
 static void
@@ -185,6 +175,7 @@ prove_kind(void)
     prove(peer.kind->cases, session);
     prove(last_cases, session);
     prove(own_session_cases, NULL);
+    prove_host();
 }
 
 static bool

@@ -1,36 +1,19 @@
 /*
- * client_v1.mjs - the client of the TypeScript SDK 1.x against probe-server
+ * client_v1.mjs - the client of the TypeScript SDK 1.x against our servers
  *
- *     node client_v1.mjs PROBE_SERVER
+ *     node client_v1.mjs BIN    the folder that has them
  */
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { finish } from './cases.mjs';
+import { proveOffers } from './offer_cases.mjs';
+import { proveAsking } from './ask_cases.mjs';
 import { proveServer } from './probe_cases.mjs';
+import { open } from './sdk_v1.mjs';
 
-const [command] = process.argv.slice(2);
+const [bin] = process.argv.slice(2);
+const isModern = false;
+const openOne = (name, options) => open(`${bin}/${name}`, options);
 
-async function open() {
-    const client = new Client({ name: 'client-v1', version: '1.0.0' });
-    const transport = new StdioClientTransport({ command, stderr: 'pipe' });
-    const errors = [];
-    let version;
-
-    /* told to a transport, if it wants to know, and to nobody else */
-    transport.setProtocolVersion = agreed => (version = agreed);
-    client.onerror = error => errors.push(error.message);
-    await client.connect(transport);
-    return {
-        version,
-        name: client.getServerVersion().name,
-        errors,
-        list: async () => (await client.listTools()).tools,
-        call: (name, args, options) =>
-            client.callTool({ name, arguments: args }, undefined, options),
-        ping: () => client.ping(),
-        close: () => client.close(),
-    };
-}
-
-await proveServer(open, '2025-11-25');
+await proveServer(() => openOne('probe-server'), '2025-11-25');
+await proveOffers(openOne, isModern);
+await proveAsking(openOne, isModern);
 finish();

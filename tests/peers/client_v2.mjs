@@ -1,36 +1,20 @@
 /*
- * client_v2.mjs - the client of the TypeScript SDK 2.x against probe-server
+ * client_v2.mjs - the client of the TypeScript SDK 2.x against our servers
  *
- *     node client_v2.mjs legacy|auto|modern PROBE_SERVER
+ *     node client_v2.mjs legacy|auto|modern BIN    the folder that has them
  */
-import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { finish } from './cases.mjs';
+import { proveOffers } from './offer_cases.mjs';
+import { proveAsking } from './ask_cases.mjs';
 import { proveServer } from './probe_cases.mjs';
+import { MODERN, open } from './sdk_v2.mjs';
 
-const [era, command] = process.argv.slice(2);
-const MODERN = '2026-07-28';
-const modes = { legacy: 'legacy', auto: 'auto', modern: { pin: MODERN } };
+const [era, bin] = process.argv.slice(2);
+const isModern = era !== 'legacy';
+const openOne = (name, options) => open(era, `${bin}/${name}`, options);
 
-async function open() {
-    const client = new Client({ name: 'client-v2', version: '1.0.0' },
-        { versionNegotiation: { mode: modes[era] } });
-    const errors = [];
-
-    client.onerror = error => errors.push(error.message);
-    await client.connect(new StdioClientTransport({ command, stderr: 'pipe' }));
-    const isModern = client.getProtocolEra() === 'modern';
-    return {
-        version: client.getNegotiatedProtocolVersion(),
-        name: client.getServerVersion().name,
-        errors,
-        list: async () => (await client.listTools()).tools,
-        call: (name, args, options) =>
-            client.callTool({ name, arguments: args }, options),
-        ping: () => (isModern ? client.discover() : client.ping()),
-        close: () => client.close(),
-    };
-}
-
-await proveServer(open, era === 'legacy' ? '2025-11-25' : MODERN);
+await proveServer(() => openOne('probe-server'),
+    isModern ? MODERN : '2025-11-25');
+await proveOffers(openOne, isModern);
+await proveAsking(openOne, isModern);
 finish();

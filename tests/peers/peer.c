@@ -61,16 +61,24 @@ print_log(void *user, enum mcp_log_level level, const char *line)
 }
 
 bool
-client_opens(const char *discovery, mcp_client **ret_client)
+client_opens_with(mcp_client_options *opt, mcp_client **ret_client)
 {
-    const mcp_client_options opt = MCP_CLIENT_OPTIONS(.name = "peer-client",
-                                                      .version = "1.0", .era = peer.era,
-                                                      .discovery = discovery,
-                                                      .quiet = peer.kind->quiet,
-                                                      .on_log = print_log);
     mcp_error err = {0};
 
-    return status_is(mcp_client_spawn(peer.command, &opt, ret_client, &err), 0, &err);
+    opt->name = "peer-client";
+    opt->version = "1.0";
+    opt->era = peer.era;
+    opt->quiet = peer.kind->quiet;
+    opt->on_log = print_log;
+    return status_is(mcp_client_spawn(peer.command, opt, ret_client, &err), 0, &err);
+}
+
+bool
+client_opens(const char *discovery, mcp_client **ret_client)
+{
+    mcp_client_options opt = MCP_CLIENT_OPTIONS(.discovery = discovery);
+
+    return client_opens_with(&opt, ret_client);
 }
 
 bool
@@ -199,6 +207,8 @@ stats_read(struct stats *stats, mcp_client *client)
     stats->running = mcp_json_int(mcp_json_get(said, "running"), -1);
     stats->finished = mcp_json_int(mcp_json_get(said, "finished"), -1);
     stats->aborted = mcp_json_int(mcp_json_get(said, "aborted"), -1);
+    stats->lists = mcp_json_int(mcp_json_get(said, "lists"), -1);
+    stats->roots = mcp_json_int(mcp_json_get(said, "roots"), -1);
     snprintf(stats->reason, sizeof(stats->reason), "%s",
              mcp_json_string(mcp_json_get(said, "reason"), ""));
     mcp_reply_free(reply);

@@ -23,15 +23,16 @@ struct peer_case {
 /* What is different from server to server. */
 struct peer_kind {
     const char *name;
-    const struct peer_case *cases; /* of its own; ends with {0} */
-    const char *echo_arguments;    /* of a call that is answered with "still there" */
-    const char *slow_tool;         /* reports progress */
-    const char *long_arguments;    /* for it to take long, with its first report soon */
-    const char *longer_arguments;  /* 3 s, with many reports */
-    const char *short_arguments;   /* a moment, with five reports */
-    const char *short_text;        /* what it says then */
-    bool tells;                    /* has `stats`: what handlers heard */
-    bool quiet;                    /* what it prints on stderr is no news */
+    const struct peer_case *cases;         /* of its own; ends with {0} */
+    const struct peer_case *host_cases[3]; /* with a client that can be asked */
+    const char *echo_arguments;   /* of a call that is answered with "still there" */
+    const char *slow_tool;        /* reports progress */
+    const char *long_arguments;   /* for it to take long, with its first report soon */
+    const char *longer_arguments; /* 3 s, with many reports */
+    const char *short_arguments;  /* a moment, with five reports */
+    const char *short_text;       /* what it says then */
+    bool tells;                   /* has `stats`: what handlers heard */
+    bool quiet;                   /* what it prints on stderr is no news */
 };
 
 /* The one that this run is about. */
@@ -63,6 +64,9 @@ void nap(void); /* 10 ms, between two questions */
 
 /* Start the server and connect; discovery may be NULL. */
 bool client_opens(const char *discovery, mcp_client **ret_client);
+
+/* The same with options of its own, which get what all have in common. */
+bool client_opens_with(mcp_client_options *opt, mcp_client **ret_client);
 
 /* No child of ours is left, and nothing of the group pid (0: none). */
 bool is_gone(int64_t pid);
@@ -98,6 +102,8 @@ bool slow_ends(struct slow *slow, int wanted); /* like that, and the server is t
 
 struct stats {
     int64_t running, finished, aborted;
+    int64_t lists; /* of resources that were asked for */
+    int64_t roots; /* changes of roots that were told */
     char reason[128];
 };
 
@@ -108,7 +114,17 @@ bool stats_read(struct stats *stats, mcp_client *client);
 extern const struct peer_case common_cases[];
 extern const struct peer_case last_cases[]; /* the last one frees the client */
 extern const struct peer_case own_session_cases[];
+extern const struct peer_case final_cases[];
 
+/* With clients that can be asked: server_v1.mjs and server_v2.mjs (offer_cases.c,
+ * ask_cases.c), server-everything (everything_cases.c). */
+extern const struct peer_case offer_cases[];
+extern const struct peer_case ask_cases[];
+extern const struct peer_case ask_v1_cases[];
+extern const struct peer_case ask_v2_cases[];
+extern const struct peer_case everything_cases[];
+
+bool is_modern(void); /* is that the version to be agreed on? */
 bool agrees_on_version(mcp_client *client);
 bool cancel_ends_call(mcp_client *client); /* with the reason "the user left" */
 

@@ -1,15 +1,7 @@
 /*
  * probe_cases.mjs - what a client that somebody else wrote must find at probe-server
  *
- * An SDK is one function: open() connects to a probe-server of its own and returns
- *
- *     version                     the protocol version they agreed on
- *     name                        of the server, as it told the client
- *     list()                      its tools
- *     call(tool, args, options)   options: signal, timeout, onprogress
- *     ping()                      is it there?
- *     errors                      what the SDK complained about on the side
- *     close()
+ * open() gives a session with a probe-server of its own, as session.mjs describes it.
  */
 import { setMaxListeners } from 'node:events';
 import { assert, processes, prove, until } from './cases.mjs';
@@ -89,8 +81,8 @@ async function proveTools(peer) {
         const tools = await peer.list();
         const names = tools.map(tool => tool.name).sort();
 
-        assert.deepEqual(names, ['add', 'count', 'deaf', 'echo', 'hang', 'hang_async',
-            'stats']);
+        assert.deepEqual(names, ['add', 'ask', 'count', 'deaf', 'echo', 'hang',
+            'hang_async', 'stats', 'touch']);
         for (const tool of tools)
             assert.equal(tool.inputSchema.type, 'object');
     });

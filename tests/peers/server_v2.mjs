@@ -4,13 +4,17 @@
  *     node server_v2.mjs                  both eras
  *     node server_v2.mjs --modern-only    who says `initialize` is refused
  */
-import { McpServer } from '@modelcontextprotocol/server';
+import { completable, inputRequired, McpServer, ProtocolError, ResourceTemplate } from
+    '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { echo, schemas, slow, stats } from './tools.mjs';
+import * as z from 'zod';
+import { capabilities, FORM, LEVELS, offer, PAGE_VISIT, SAMPLE } from './offers.mjs';
+import { counts, echo, schemas, slow, stats, text } from './tools.mjs';
 
-function makeServer() {
-    const server = new McpServer({ name: 'server-v2', version: '1.0.0' });
+const INVALID = -32602;
+const KEPT = { ttlMs: 600000, cacheScope: 'private' };
 
+function offerTools(server) {
     server.registerTool('echo', { inputSchema: schemas.echo }, echo);
     server.registerTool('stats', { outputSchema: schemas.stats }, stats);
     server.registerTool('slow', { inputSchema: schemas.slow }, (args, ctx) => {
@@ -24,8 +28,120 @@ function makeServer() {
                 });
         });
     });
+    server.registerTool('log', {}, async ctx => {
+        for (const level of LEVELS)
+            await ctx.mcpReq.log(level, { level }, 'all');
+        return text('logged');
+    });
+    server.registerTool('bye', {}, () => {
+        setTimeout(() => handle.close(), 50);
+        return text('bye');
+    });
+}
+
+/* Legacy clients subscribe one by one; the others are the business of serveStdio. */
+function serveSubscriptions(server) {
+    const subscribed = new Set();
+    const updated = server.server.sendResourceUpdated.bind(server.server);
+    let isLegacy = false;
+
+    server.server.setRequestHandler('resources/subscribe', ({ params }) => {
+        isLegacy = true;
+        subscribed.add(params.uri);
+        return {};
+    });
+    server.server.setRequestHandler('resources/unsubscribe', ({ params }) => {
+        subscribed.delete(params.uri);
+        return {};
+    });
+    server.server.sendResourceUpdated = async params =>
+        (!isLegacy || subscribed.has(params.uri)) && updated(params);
+    server.server.setNotificationHandler('notifications/roots/list_changed',
+        () => { counts.roots++; });
+}
+
+/* ---- asking: handlers are written once, and called again with what was answered - */
+
+const json = value => text(JSON.stringify(value));
+
+const ask = (inputRequests, requestState) =>
+    inputRequired({ inputRequests, requestState });
+
+/* answer() makes a result of what was answered. */
+const asking = (make, answer) => (...args) => {
+    const { inputResponses } = args.at(-1).mcpReq;
+    const requests = make();
+
+    return Object.keys(requests).every(key => inputResponses?.[key])
+        ? answer(inputResponses, ...args) : ask(requests);
+};
+
+function offerQuestions(server) {
+    const form = () => ({ form: inputRequired.elicit(FORM) });
+    const sample = () => ({ sample: inputRequired.createMessage(SAMPLE) });
+    const roots = () => ({ roots: inputRequired.listRoots() });
+    const one = responses => json(Object.values(responses)[0]);
+    const tools = [{ name: 'weather', inputSchema: { type: 'object' } }];
+
+    server.registerTool('elicit', {}, asking(form, one));
+    server.registerTool('visit', {},
+        asking(() => ({ page: inputRequired.elicitUrl(PAGE_VISIT) }), one));
+    server.registerTool('sample', {}, asking(sample, one));
+    server.registerTool('sample_tools', {}, asking(() =>
+        ({ sample: inputRequired.createMessage({ ...SAMPLE, tools }) }), one));
+    server.registerTool('roots', {}, asking(roots, one));
+    server.registerTool('all', {},
+        asking(() => ({ ...form(), ...sample(), ...roots() }), json));
+    server.registerPrompt('asks', {}, asking(form, ({ form: { content } }) =>
+        ({ messages: [{ role: 'user',
+            content: { type: 'text', text: content.name } }] })));
+    server.registerResource('asks', 'note://asks', {}, asking(form,
+        ({ form: { content } }, uri) =>
+            ({ contents: [{ uri: uri.href, text: content.name }] })));
+}
+
+/* What was answered first must come back in the state: only the last answers do. */
+function offerRounds(server) {
+    server.registerTool('rounds', {}, ctx => {
+        const { form, next } = ctx.mcpReq.inputResponses ?? {};
+        const state = ctx.mcpReq.requestState();
+
+        if (next)
+            return text(`${state}, ${next.content.name}, one`);
+        if (form)
+            return ask({ next: inputRequired.elicit({ ...FORM,
+                message: `Who comes after ${form.content.name}?` }) },
+            form.content.name);
+        return ask({ form: inputRequired.elicit(FORM) });
+    });
+    server.registerTool('greedy', {}, ctx => ask({ form: inputRequired.elicit(FORM) },
+        `${Number(ctx.mcpReq.requestState() ?? 0) + 1}`));
+    /* nothing to ask: just come again */
+    server.registerTool('patient', {}, ctx => {
+        const state = ctx.mcpReq.requestState();
+
+        return state === 'come again' ? text('here you are')
+            : inputRequired({ requestState: 'come again' });
+    });
+}
+
+function makeServer() {
+    const server = new McpServer({ name: 'server-v2', version: '1.0.0' },
+        { capabilities, cacheHints: { 'resources/list': KEPT, 'tools/list': KEPT } });
+
+    offerTools(server);
+    offer(server, {
+        completable,
+        ResourceTemplate,
+        shape: table => z.object(table),
+        on: (method, handler) => server.server.setRequestHandler(method, handler),
+        invalid: message => new ProtocolError(INVALID, message),
+    });
+    serveSubscriptions(server);
+    offerQuestions(server);
+    offerRounds(server);
     return server;
 }
 
 const isModernOnly = process.argv.includes('--modern-only');
-serveStdio(makeServer, { legacy: isModernOnly ? 'reject' : 'serve' });
+const handle = serveStdio(makeServer, { legacy: isModernOnly ? 'reject' : 'serve' });

@@ -7,7 +7,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
 
-const counts = { running: 0, finished: 0, aborted: 0, reason: '' };
+export const counts = { running: 0, finished: 0, aborted: 0, reason: '', lists: 0,
+    roots: 0 };
 
 export const schemas = {
     echo: z.object({ text: z.string() }),
@@ -17,10 +18,12 @@ export const schemas = {
         finished: z.number(),
         aborted: z.number(),
         reason: z.string(),
+        lists: z.number(), /* of resources, asked for */
+        roots: z.number(), /* changes told */
     }),
 };
 
-const text = words => ({ content: [{ type: 'text', text: words }] });
+export const text = words => ({ content: [{ type: 'text', text: words }] });
 
 export function echo(args) {
     return text(args.text);
