@@ -116,6 +116,22 @@ mcpi_call_close_all(struct mcpi_peer *peer, const char *reason)
                  reason);
 }
 
+bool
+mcpi_call_cancel_named(struct mcpi_peer *peer, const struct mcpi_id *id,
+                       const char *reason)
+{
+    struct mcpi_id key = mcpi_id_fold(*id);
+    struct mcpi_list *node = peer->waiting.next;
+
+    for (; node != &peer->waiting; node = node->next) {
+        struct mcpi_call *call = MCPI_CONTAINER(node, struct mcpi_call, in_peer);
+
+        if (mcpi_id_same(&call->leg->key, &key))
+            return call_end(call, MCP_E_CANCELED, NULL, reason);
+    }
+    return false;
+}
+
 void
 mcpi_call_end_nested(struct mcpi_exchange *parent, const char *reason)
 {
@@ -339,6 +355,22 @@ call_is_asked(const struct mcpi_call *call, const struct mcpi_leg *leg,
     return call->rounds >= 0 && leg->dialect->modern && mcpi_gather_is_due(answer);
 }
 
+/* Three methods may be answered with questions (basic/patterns/mrtr), and those that
+ * are not of the protocol: what an extension allows is not ours to know. */
+static bool
+leg_may_be_asked(const struct mcpi_leg *leg)
+{
+    switch (mcpi_method_find(leg->method, leg->method_len)) {
+    case MCPI_METHOD_TOOLS_CALL:
+    case MCPI_METHOD_PROMPTS_GET:
+    case MCPI_METHOD_RESOURCES_READ:
+    case MCPI_METHOD_OTHER:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void
 call_answered(struct mcpi_call *call, int status, const struct mcpi_rpc *answer)
 {
@@ -359,7 +391,9 @@ call_leg_ended(void *user, struct mcpi_leg *leg, int status,
     struct mcpi_call *call = user;
 
     call->refs++;
-    if (status == 0 && call_is_asked(call, leg, answer))
+    if (status == 0 && call_is_asked(call, leg, answer) && !leg_may_be_asked(leg))
+        call_end(call, MCP_E_PROTO, answer, NULL);
+    else if (status == 0 && call_is_asked(call, leg, answer))
         call_answer_questions(call, answer);
     else if (status == 0 || status == MCP_E_PEER)
         call_answered(call, status, answer);

@@ -109,6 +109,11 @@ int mcpi_call_flush(struct mcpi_call *call, int64_t within_us, mcpi_flushed_fn *
 /* Let go of the handle and still be told. */
 void mcpi_call_release(struct mcpi_call *call);
 
+/* For the peer: a cancel written by hand names this id. If it is that of a call between
+ * two legs, the call is canceled: true. There is nothing to tell the server (L2). */
+bool mcpi_call_cancel_named(struct mcpi_peer *peer, const struct mcpi_id *id,
+                            const char *reason);
+
 /* For the peer and the exchange: end the calls that are between two legs, so that there
  * is no leg to end. No answer can come from this peer any more: MCP_E_CLOSED. */
 void mcpi_call_close_all(struct mcpi_peer *peer, const char *reason);

@@ -18,7 +18,8 @@ struct question {
 };
 
 struct mcpi_gather {
-    unsigned refs; /* the owner's, and those of functions that may lose it meanwhile */
+    unsigned refs; /* the owner's, that of its start, and one for each question asked:
+                      one that is in the middle of its end still tells us */
     struct mcpi_peer *peer;
     struct mcpi_engine *engine;
     mcp_doc *doc;
@@ -216,7 +217,6 @@ question_ended(void *user, struct mcpi_exchange *x, const struct mcpi_result *an
     struct question *q = user;
     struct mcpi_gather *g = q->gather;
 
-    g->refs++;
     g->open--;
     q->is_over = true;
     if (g->fn && answer)
@@ -236,8 +236,13 @@ question_ask(struct question *q)
                                            .method = q->method,
                                            .params = q->params,
                                            .bytes = mcpi_doc_bytes(g->doc) / g->count};
+    int r;
 
-    return mcpi_exchange_open_local(g->peer, &question, question_ended, q, &q->x);
+    g->refs++; /* until question_ended */
+    r = mcpi_exchange_open_local(g->peer, &question, question_ended, q, &q->x);
+    if (r < 0)
+        gather_unref(g);
+    return r;
 }
 
 static void

@@ -1,11 +1,9 @@
 /*
  * listener.c - a modern client listens: one subscriptions/listen request, served
  *
- * A listener has events, each once: those that are due, in order, and the one that is
- * in the outlet. An event that has been taken is on the wire, so what happens from then
- * on is a new one. When it is written the next is pushed. A graceful end pushes all
- * that are left, so that they stand before the result; any other end takes them back.
- * Every event has its own out, so neither end needs memory, and neither can fail (H21).
+ * Its set of what is due begins with the acknowledgment. A graceful end pushes all that
+ * is left, so that it stands before the result; any other end takes it back. Neither
+ * needs memory, and neither can fail (H21).
  *
  * A listener that cannot keep up, or cannot be told, has failed: it takes nothing more,
  * and its owner hears of it from a timer, with nothing of ours on the stack.
@@ -35,22 +33,6 @@ enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
 
 #define ASKED_UPDATES "resourceSubscriptions"
 
-const char *
-mcpi_topic_method(enum mcpi_topic topic)
-{
-    switch (topic) {
-    case MCPI_TOPIC_TOOLS:
-        return mcpi_method_name(MCPI_METHOD_NOTE_TOOLS_CHANGED);
-    case MCPI_TOPIC_PROMPTS:
-        return mcpi_method_name(MCPI_METHOD_NOTE_PROMPTS_CHANGED);
-    case MCPI_TOPIC_RESOURCES:
-        return mcpi_method_name(MCPI_METHOD_NOTE_RESOURCES_CHANGED);
-    case MCPI_TOPIC_UPDATED:
-        break;
-    }
-    return mcpi_method_name(MCPI_METHOD_NOTE_RESOURCE_UPDATED);
-}
-
 /* Known to be UTF-8: only memory can fail, and that is the buffer's. */
 static void
 text_write(struct mcpi_buf *buf, const char *text, size_t len)
@@ -58,72 +40,39 @@ text_write(struct mcpi_buf *buf, const char *text, size_t len)
     (void)mcpi_json_write_string(buf, text, len);
 }
 
-/* ---- listeners and their events -------------------------------------------- */
+/* ---- listeners ------------------------------------------------------------- */
 
 struct mcpi_listener {
     struct mcpi_list in_engine; /* while it is open */
-    unsigned refs;              /* open: one; one for each event */
-    bool open, failed, pushing;
+    unsigned refs;              /* open: one; one for each out */
+    bool open, failed;
     struct mcpi_engine *engine;
     struct mcpi_exchange *x; /* counted: its id, its outlet, the texts of the names */
     struct mcpi_listener_options opt;
     unsigned topics;         /* honored */
     struct mcpi_name *asked; /* resources it named, in order, each once */
     size_t asked_count;
-    struct mcpi_map names;    /* the same, by URI */
-    struct mcpi_list due;     /* events that wait for their turn */
-    unsigned due_topics;      /* lists of which an event is not yet taken */
-    struct mcpi_map due_uris; /* resources likewise */
-    struct event *queued;     /* in the outlet, waiting or half written */
-    struct mcpi_timer timer;  /* it has failed: tell its owner */
+    struct mcpi_map names; /* the same, by URI */
+    struct mcpi_due due;
+    struct mcpi_timer timer; /* it has failed: tell its owner */
 };
 
-struct event {
-    struct mcpi_out out;
-    struct mcpi_list in_due;
-    struct mcpi_name name;          /* UPDATED: in due_uris */
-    struct mcpi_listener *listener; /* counted */
-    enum mcpi_topic topic;          /* 0: the acknowledgment */
-    bool left;
-    char uri[];
-};
+static struct mcpi_listener *
+listener_of(const struct mcpi_due *due)
+{
+    return MCPI_CONTAINER(due, struct mcpi_listener, due);
+}
 
 static void
 listener_unref(struct mcpi_listener *l)
 {
     if (--l->refs > 0)
         return;
+    mcpi_due_done(&l->due);
     mcpi_map_done(&l->names);
-    mcpi_map_done(&l->due_uris);
     mcpi_free(l->engine->mem, l->asked);
     mcpi_exchange_unref(l->x);
     mcpi_free(l->engine->mem, l);
-}
-
-/* It is taken, or will never be: what it tells of can be due again. */
-static void
-event_leave(struct event *e)
-{
-    struct mcpi_listener *l = e->listener;
-
-    if (e->left)
-        return;
-    e->left = true;
-    if (e->topic == MCPI_TOPIC_UPDATED)
-        (void)mcpi_map_remove(&l->due_uris, &e->name.node); /* it is there */
-    else
-        l->due_topics &= ~e->topic;
-}
-
-static void
-event_free(struct event *e)
-{
-    struct mcpi_listener *l = e->listener;
-
-    event_leave(e);
-    mcpi_list_remove(&e->in_due);
-    mcpi_free(l->engine->mem, e);
-    listener_unref(l);
 }
 
 /* May it be told more? */
@@ -187,134 +136,87 @@ listener_write_meta(const struct mcpi_listener *l, struct mcpi_buf *into)
     mcpi_buf_char(into, '}');
 }
 
-static struct event *
-event_of(struct mcpi_out *out)
-{
-    return MCPI_CONTAINER(out, struct event, out);
-}
+/* ---- its set of what is due ------------------------------------------------ */
 
 /* Nothing with that id after its end, even if its owner is late to close it (H16). */
 static bool
-event_is_moot(const struct event *e)
+listener_is_moot(const struct mcpi_listener *l)
 {
-    enum mcpi_ending ending = e->listener->x->ending;
-
-    return ending == MCPI_CANCELED || ending == MCPI_DROPPED;
+    return l->x->ending == MCPI_CANCELED || l->x->ending == MCPI_DROPPED;
 }
 
 static int
-event_take(struct mcpi_out *out, struct mcpi_buf *into)
+due_write(struct mcpi_due *due, const struct mcpi_due_item *item, struct mcpi_buf *into)
 {
-    struct event *e = event_of(out);
-    const char *method = e->topic ? mcpi_topic_method(e->topic)
-                                  : mcpi_method_name(MCPI_METHOD_NOTE_ACKNOWLEDGED);
+    const struct mcpi_listener *l = listener_of(due);
+    const char *method = item->topic ? mcpi_topic_method(item->topic)
+                                     : mcpi_method_name(MCPI_METHOD_NOTE_ACKNOWLEDGED);
 
-    event_leave(e);
-    if (event_is_moot(e))
+    if (listener_is_moot(l))
         return 1;
     mcpi_rpc_write_note(into, method, strlen(method));
     MCPI_BUF_LITERAL(into, ",\"params\":{\"_meta\":");
-    listener_write_meta(e->listener, into);
-    if (e->topic == MCPI_TOPIC_UPDATED) {
+    listener_write_meta(l, into);
+    if (item->topic == MCPI_TOPIC_UPDATED) {
         MCPI_BUF_LITERAL(into, ",\"uri\":");
-        text_write(into, e->uri, e->name.len);
-    } else if (!e->topic) {
-        listener_write_filter(e->listener, into);
+        text_write(into, item->name.text, item->name.len);
+    } else if (!item->topic) {
+        listener_write_filter(l, into);
     }
     MCPI_BUF_LITERAL(into, "}}");
     return into->status;
 }
 
-/* One at a time. A link that writes from inside makes room for the next at once. */
-static void
-listener_push(struct mcpi_listener *l)
-{
-    struct mcpi_list *node;
-
-    if (l->pushing)
-        return;
-    l->pushing = true;
-    l->refs++;
-    while (listener_is_live(l) && !l->queued &&
-           (node = mcpi_list_pop(&l->due)) != NULL) {
-        l->queued = MCPI_CONTAINER(node, struct event, in_due);
-        if (!mcpi_outlet_push(l->x->outlet, &l->queued->out)) {
-            event_free(l->queued);
-            l->queued = NULL;
-            listener_fail(l); /* where it would go is gone */
-        }
-    }
-    l->pushing = false;
-    listener_unref(l);
-}
-
-static void
-event_done(struct mcpi_out *out, int status)
-{
-    struct event *e = event_of(out);
-    struct mcpi_listener *l = e->listener;
-
-    l->refs++;
-    if (l->queued == e)
-        l->queued = NULL;
-    event_free(e);
-    if (status < 0)
-        listener_fail(l);
-    else
-        listener_push(l);
-    listener_unref(l);
-}
-
-static const struct mcpi_out_ops event_ops = {
-    .kind = MCPI_OUT_NOTE, .answers = true, .take = event_take, .done = event_done};
-
-/* One more that is due. MCP_E_NOMEM. */
-static int
-event_new(struct mcpi_listener *l, enum mcpi_topic topic, const char *uri)
-{
-    size_t len = uri ? strlen(uri) : 0;
-    struct event *e;
-
-    e = mcpi_alloc_zero_first(l->engine->mem, sizeof(*e) + len + 1, sizeof(*e));
-    if (!e)
-        return MCP_E_NOMEM;
-    mcpi_out_init(&e->out, &event_ops);
-    mcpi_list_init(&e->in_due);
-    e->listener = l;
-    l->refs++;
-    e->topic = topic;
-    memcpy(e->uri, uri ? uri : "", len + 1);
-    if (topic == MCPI_TOPIC_UPDATED)
-        mcpi_names_add(&l->due_uris, &e->name, e->uri, len);
-    else
-        l->due_topics |= topic;
-    mcpi_list_append(&l->due, &e->in_due);
-    return 0;
-}
-
 static bool
-listener_wants(const struct mcpi_listener *l, const struct mcpi_event *event)
+due_is_live(const struct mcpi_due *due)
 {
-    if (!listener_is_live(l) || !(l->topics & event->topic))
-        return false;
-    if (event->topic != MCPI_TOPIC_UPDATED)
-        return !(l->due_topics & event->topic);
-    return mcpi_names_cover(&l->names, event->uri) &&
-           !mcpi_names_find(&l->due_uris, event->uri, strlen(event->uri));
+    return listener_is_live(listener_of(due));
 }
+
+static void
+due_ended(struct mcpi_due *due, int status)
+{
+    if (status < 0)
+        listener_fail(listener_of(due));
+    else
+        mcpi_due_push(due);
+}
+
+static void
+due_ref(struct mcpi_due *due)
+{
+    listener_of(due)->refs++;
+}
+
+static void
+due_unref(struct mcpi_due *due)
+{
+    listener_unref(listener_of(due));
+}
+
+static const struct mcpi_due_ops due_ops = {.write = due_write,
+                                            .is_live = due_is_live,
+                                            .ended = due_ended,
+                                            .ref = due_ref,
+                                            .unref = due_unref};
+
+/* ---- events ---------------------------------------------------------------- */
 
 static void
 listener_tell(struct mcpi_listener *l, const struct mcpi_event *event)
 {
-    bool full = event->topic == MCPI_TOPIC_UPDATED &&
-                l->due_uris.count >= l->engine->limits.subscribed;
+    int r = 0;
 
-    if (!listener_wants(l, event))
+    if (!listener_is_live(l) || !(l->topics & event->topic))
         return;
-    if (full || event_new(l, event->topic, event->uri) < 0)
+    if (event->topic != MCPI_TOPIC_UPDATED)
+        mcpi_due_add_list(&l->due, event->topic);
+    else if (mcpi_names_cover(&l->names, event->uri))
+        r = mcpi_due_add_uri(&l->due, event->uri);
+    if (r < 0)
         listener_fail(l); /* it has missed something (H19) */
     else
-        listener_push(l);
+        mcpi_due_push(&l->due);
 }
 
 /* It may go while it is told. */
@@ -390,6 +292,8 @@ filter_check_uris(const mcp_json *uris, struct mcpi_refusal *why)
         text = mcp_json_string(it.value, NULL);
         if (!text || strlen(text) != mcp_json_string_length(it.value))
             return filter_refuse(why, ASKED_UPDATES, "an array of URIs");
+        if (mcp_json_string_length(it.value) > MCPI_WATCHED_URI_MAX)
+            return filter_refuse(why, ASKED_UPDATES, "an array of shorter URIs");
     }
     return 0;
 }
@@ -458,9 +362,8 @@ listener_new(struct mcpi_exchange *x, const struct mcpi_listener_options *opt)
     l->x = mcpi_exchange_ref(x);
     l->opt = *opt;
     mcpi_list_init(&l->in_engine);
-    mcpi_list_init(&l->due);
+    mcpi_due_init(&l->due, &due_ops, e, x->outlet);
     mcpi_map_init(&l->names, e->mem, e->seed);
-    mcpi_map_init(&l->due_uris, e->mem, e->seed);
     mcpi_timer_init(&l->timer, listener_expired);
     return l;
 }
@@ -482,8 +385,6 @@ mcpi_listener_open(struct mcpi_exchange *x, const struct mcpi_listener_options *
     if (!l)
         return MCP_E_NOMEM;
     r = listener_read_filter(l, why);
-    if (r == 0)
-        r = event_new(l, 0, NULL);
     if (r < 0) {
         listener_unref(l);
         return r;
@@ -493,24 +394,9 @@ mcpi_listener_open(struct mcpi_exchange *x, const struct mcpi_listener_options *
     e->listener_count++;
     mcpi_exchange_limit(x, MCPI_NEVER); /* it is meant to last */
     *ret = l;
-    listener_push(l);
+    mcpi_due_add_list(&l->due, 0);
+    mcpi_due_push(&l->due);
     return 0;
-}
-
-/* Each end empties the list of what is due. */
-static void
-listener_end_events(struct mcpi_listener *l, bool say)
-{
-    struct mcpi_list *node;
-    struct event *e;
-
-    if (!say && l->queued)
-        (void)mcpi_out_withdraw(&l->queued->out); /* half written: it goes on */
-    while ((node = mcpi_list_pop(&l->due)) != NULL) {
-        e = MCPI_CONTAINER(node, struct event, in_due);
-        if (!say || !mcpi_outlet_push(l->x->outlet, &e->out))
-            event_free(e);
-    }
 }
 
 void
@@ -522,8 +408,10 @@ mcpi_listener_close(struct mcpi_listener *l, struct mcpi_result *last)
     mcpi_list_remove(&l->in_engine);
     l->engine->listener_count--;
     mcpi_timer_disarm(l->engine->timers, &l->timer);
-    listener_end_events(l, last != NULL);
-    if (last) {
+    if (!last) {
+        mcpi_due_clear(&l->due);
+    } else {
+        mcpi_due_flush(&l->due);
         last->code = 0;
         mcpi_buf_clear(&last->body);
         mcpi_buf_clear(&last->meta);

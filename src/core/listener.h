@@ -2,31 +2,20 @@
  * listener.h - a modern client listens: one subscriptions/listen request, served
  *
  * Acknowledged first, then the events it asked for, each tagged with the request's id,
- * until either side ends it. What is due is kept as a set: three bits for the lists,
- * and the URIs of changed resources, each once. One event at a time waits in the
- * outlet; when it has been written the next is pushed. So a slow reader costs a bounded
- * set, and when that is full the listener is told to end (H19).
+ * until either side ends it. What is due to it is a bounded set (due.h), and when that is
+ * full the listener is told to end (H19).
  */
 #ifndef MCPI_CORE_LISTENER_H
 #define MCPI_CORE_LISTENER_H
 
+#include "core/due.h"
 #include "core/exchange.h"
-
-enum mcpi_topic {
-    MCPI_TOPIC_TOOLS = 1,
-    MCPI_TOPIC_PROMPTS = 2,
-    MCPI_TOPIC_RESOURCES = 4,
-    MCPI_TOPIC_UPDATED = 8 /* of one resource */
-};
 
 struct mcpi_event {
     enum mcpi_topic topic;
     const char *uri; /* UPDATED: of which; terminated. NULL: of all that are named,
                         because nobody knows which */
 };
-
-/* The notification that tells of it. */
-const char *mcpi_topic_method(enum mcpi_topic topic);
 
 struct mcpi_listener;
 

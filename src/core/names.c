@@ -34,7 +34,8 @@ mcpi_names_add(struct mcpi_map *names, struct mcpi_name *name, const char *text,
 }
 
 /* What has changed may be a part of what was subscribed to (schema,
- * ResourceUpdatedNotificationParams). */
+ * ResourceUpdatedNotificationParams). The whole first: it may be a name that a stranger
+ * has chosen, and each of its parts costs a hash. */
 bool
 mcpi_names_cover(const struct mcpi_map *names, const char *uri)
 {
@@ -42,9 +43,11 @@ mcpi_names_cover(const struct mcpi_map *names, const char *uri)
 
     if (names->count == 0)
         return false;
-    for (size_t i = 0; i < len; i++)
+    if (mcpi_names_find(names, uri, len))
+        return true;
+    for (size_t i = 0; i < len && i <= MCPI_WATCHED_URI_MAX; i++)
         if (uri[i] == '/' &&
             (mcpi_names_find(names, uri, i) || mcpi_names_find(names, uri, i + 1)))
             return true;
-    return mcpi_names_find(names, uri, len) != NULL;
+    return false;
 }

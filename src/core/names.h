@@ -8,6 +8,10 @@
 
 #include "base/map.h"
 
+/* Longest URI that a client may watch: it is kept for a session, and each event is
+ * compared with it. As long as one that a template is compared with. */
+#define MCPI_WATCHED_URI_MAX 8192
+
 struct mcpi_name {
     struct mcpi_map_node node;
     const char *text; /* borrowed */
@@ -21,7 +25,8 @@ struct mcpi_name *mcpi_names_find(const struct mcpi_map *names, const char *text
 void mcpi_names_add(struct mcpi_map *names, struct mcpi_name *name, const char *text,
                     size_t len);
 
-/* Is it one of them, or does it lie below one: a/b below a, and below a/? */
+/* Is it one of them, or does it lie below one of at most MCPI_WATCHED_URI_MAX bytes: a/b
+ * below a, and below a/? */
 bool mcpi_names_cover(const struct mcpi_map *names, const char *uri);
 
 #endif

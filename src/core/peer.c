@@ -153,6 +153,7 @@ mcpi_peer_lost(struct mcpi_peer *peer, int status, int64_t now)
         return;
     mcpi_peer_become(peer, MCPI_PEER_CLOSED);
     mcpi_timer_disarm(e->timers, &peer->timer);
+    mcpi_session_lost(peer);
     peer_kill_outlets(peer);
     peer_end_legs(peer, NULL);
     peer_drop_exchanges(peer, "connection lost");
@@ -258,6 +259,20 @@ mcpi_peer_check_room(const struct mcpi_peer *peer, struct mcpi_refusal *why)
     return 0;
 }
 
+int
+mcpi_peer_keep(struct mcpi_exchange *x, size_t bytes)
+{
+    struct mcpi_peer *peer = x->peer;
+
+    if (!peer)
+        return MCP_E_CLOSED;
+    if (peer->request_bytes + peer->answer_bytes > peer->engine->limits.held_bytes)
+        return MCP_E_LIMIT;
+    x->request_bytes += bytes;
+    peer->request_bytes += bytes;
+    return 0;
+}
+
 static void
 peer_expired(struct mcpi_timer *timer, int64_t now)
 {
@@ -301,7 +316,7 @@ mcpi_peer_new(struct mcpi_engine *e, const struct mcpi_link_ops *ops, unsigned t
     }
     mcpi_map_init(&peer->pending, e->mem, e->seed);
     mcpi_map_init(&peer->in_flight, e->mem, e->seed);
-    mcpi_map_init(&peer->subscribed, e->mem, e->seed);
+    mcpi_session_init(peer);
     mcpi_list_init(&peer->open);
     mcpi_list_init(&peer->ended);
     mcpi_list_init(&peer->waiting);
@@ -339,8 +354,7 @@ mcpi_peer_free(struct mcpi_peer *peer)
     e->counts.peers--;
     mcpi_map_done(&peer->pending);
     mcpi_map_done(&peer->in_flight);
-    mcpi_peer_unsubscribe_all(peer);
-    mcpi_map_done(&peer->subscribed);
+    mcpi_session_done(peer);
     mcpi_outlet_unref(peer->outlet);
     mcp_doc_free(peer->hello);
     mcpi_free(e->mem, peer);
@@ -349,7 +363,8 @@ mcpi_peer_free(struct mcpi_peer *peer)
 /* ---- notifications --------------------------------------------------------- */
 
 /* A cancel frame written by hand (B34): the leg it names ends, and says so itself,
- * with its own id and in its own spelling. 1: it did; 0: it names none. */
+ * with its own id and in its own spelling; so does a call whose last leg had that id, if
+ * it is between two of them. 1: it did; 0: it names none. */
 static int
 peer_end_named_leg(struct mcpi_peer *peer, const char *params, size_t len)
 {
@@ -357,8 +372,9 @@ peer_end_named_leg(struct mcpi_peer *peer, const char *params, size_t len)
                                             peer->engine->limits.depth};
     struct mcpi_leg *leg;
     struct mcpi_id id;
-    const mcp_json *root;
+    const char *reason;
     mcp_doc *doc;
+    bool ended;
     int r;
 
     if (!params)
@@ -366,16 +382,17 @@ peer_end_named_leg(struct mcpi_peer *peer, const char *params, size_t len)
     r = mcpi_doc_parse(peer->engine->mem, params, len, &limits, &doc);
     if (r < 0)
         return r;
-    root = mcp_doc_root(doc);
-    id = mcpi_id_read(mcp_json_get(root, "requestId"));
+    id = mcpi_id_read(mcp_json_get(mcp_doc_root(doc), "requestId"));
+    reason = mcp_json_string(mcp_json_get(mcp_doc_root(doc), "reason"), NULL);
     leg = mcpi_leg_find_any(peer, &id);
     if (leg) {
         leg->resumable = false;
-        mcpi_leg_end(leg, MCP_E_CANCELED, NULL,
-                     mcp_json_string(mcp_json_get(root, "reason"), NULL));
+        ended = mcpi_leg_end(leg, MCP_E_CANCELED, NULL, reason);
+    } else {
+        ended = mcpi_call_cancel_named(peer, &id, reason);
     }
     mcp_doc_free(doc);
-    return leg != NULL;
+    return ended;
 }
 
 int

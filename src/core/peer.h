@@ -12,6 +12,7 @@
 
 #include "base/ring.h"
 #include "core/dialect.h"
+#include "core/due.h"
 #include "core/outlet.h"
 
 enum mcpi_peer_state {
@@ -57,6 +58,10 @@ struct mcpi_peer {
     bool negotiated;            /* client: the router has heard how it went */
     const char *log_level;      /* legacy: set for the session; constant */
     struct mcpi_map subscribed; /* legacy: resources; core/subscribe.c */
+    unsigned promised;   /* legacy: lists of whose changes it is told, mcpi_topic; all,
+                          unless whoever knows what was negotiated says less */
+    struct mcpi_due due; /* legacy: what it is still to be told */
+    struct mcpi_timer due_timer; /* there was no memory for that: try again */
 };
 
 /* What a peer can make us say again and again is a warning once, and then a remark. */
@@ -99,6 +104,11 @@ void mcpi_peer_charge(struct mcpi_peer *peer, size_t bytes);
 /* May one more request of this peer's be served? MCP_E_LIMIT with why: it has too much
  * in flight. */
 int mcpi_peer_check_room(const struct mcpi_peer *peer, struct mcpi_refusal *why);
+
+/* A request of its peer's keeps that many bytes more, which the peer has answered: they
+ * count as its own until it is freed. MCP_E_LIMIT: the peer has too much in flight;
+ * MCP_E_CLOSED: it is gone. */
+int mcpi_peer_keep(struct mcpi_exchange *x, size_t bytes);
 
 /* An exchange ended: a draining peer may be done. */
 void mcpi_peer_exchange_ended(struct mcpi_peer *peer);

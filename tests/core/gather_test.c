@@ -368,6 +368,48 @@ nothing_is_asked_of_a_peer_that_closes(void **state)
     close_gathering(&g);
 }
 
+/* ---- handlers that give up -------------------------------------------------- */
+
+static void
+quit_begin(struct mcpi_exchange *x)
+{
+    (void)x;
+}
+
+/* Told that its question has ended, a handler gives up the call it was asked for. */
+static void
+quit_ended(struct mcpi_exchange *x, enum mcpi_ending how, const char *reason)
+{
+    struct gathering *g = x->served_user;
+
+    (void)reason;
+    assert_int_equal(how, MCPI_LIMITED);
+    mcpi_gather_free(g->gather, "not any more");
+    g->gather = NULL;
+}
+
+static void
+L2_gather_that_is_freed_while_a_question_ends_is_not_told_of_it(void **state)
+{
+    static const struct mcpi_served_ops quitting = {.begin = quit_begin,
+                                                    .ended = quit_ended};
+    struct gathering g;
+
+    (void)state;
+    open_asking(&g, THREE);
+    mcpi_exchange_serve(g.f.jobs[1], &quitting, &g);
+    mcpi_exchange_limit(g.f.jobs[1], SECOND);
+    fake_pass(&g.f, SECOND);
+    assert_null(g.gather);
+    assert_int_equal(g.told, 0);
+    assert_int_equal(g.f.jobs[0]->ending, MCPI_CANCELED);
+    assert_int_equal(g.f.jobs[1]->ending, MCPI_LIMITED);
+    assert_int_equal(g.f.jobs[2]->ending, MCPI_CANCELED);
+    for (size_t i = 0; i < 3; i++)
+        finish(&g, i, 0, "{}");
+    close_gathering(&g);
+}
+
 /* ---- handlers that answer at once ------------------------------------------ */
 
 enum at_once { ANSWER, FAIL, REFUSE, FREE_IT };
@@ -558,6 +600,7 @@ TEST_MAIN(TEST(malformed_questions_are_no_questions),
           TEST(question_that_ends_without_an_answer_is_the_end_of_all),
           TEST(answers_that_do_not_fit_are_the_end_of_all),
           TEST(nothing_is_asked_of_a_peer_that_closes),
+          TEST(L2_gather_that_is_freed_while_a_question_ends_is_not_told_of_it),
           TEST(handlers_that_answer_from_begin_are_heard),
           TEST(L4_what_fails_at_once_is_the_last_that_is_asked),
           TEST(questions_share_the_bytes_of_their_document),

@@ -365,17 +365,36 @@ H19_no_memory_for_an_event_ends_the_stream(void **state)
 
     (void)state;
     start(&f);
-    listen_acked(&f, LISTEN("1", "{\"toolsListChanged\":true}"), &s);
+    listen_acked(&f, LISTEN("1", "{" URIS("\"x:1\"") "}"), &s);
     f.mem->fail_at = f.mem->total + 1;
-    publish(&f, &tools);
+    update(&f, "x:1");
     assert_int_equal(s.slow, 0);
-    publish(&f, &tools); /* memory is back, but one was missed */
+    update(&f, "x:1"); /* memory is back, but one was missed */
     assert_int_equal(fake_take(&f), 0);
     fake_pass(&f, 0);
     assert_int_equal(s.slow, 1);
     fake_run(&f);
     assert_string_equal(fake_said(&f), "answer");
     assert_int_equal(f.engine->listener_count, 0);
+    fake_close(&f);
+}
+
+static void
+H19_changed_list_needs_no_memory(void **state)
+{
+    struct stream s;
+    struct fake f;
+
+    (void)state;
+    start(&f);
+    listen_acked(&f, LISTEN("1", "{" ALL_LISTS "}"), &s);
+    f.mem->fail_at = f.mem->total + 1;
+    f.mem->fail_after = true;
+    publish(&f, &tools);
+    publish(&f, &prompts);
+    f.mem->fail_after = false;
+    EXPECT(&f, CHANGED("1", "tools"), CHANGED("1", "prompts"));
+    assert_int_equal(s.slow, 0);
     fake_close(&f);
 }
 
@@ -925,6 +944,7 @@ TEST_MAIN(TEST(H15_ack_is_first_and_says_what_is_honored),
           TEST(H19_full_set_ends_the_stream_from_a_later_turn),
           TEST(H19_slot_is_free_although_the_writer_is_stuck),
           TEST(H19_no_memory_for_an_event_ends_the_stream),
+          TEST(H19_changed_list_needs_no_memory),
           TEST(H19_no_memory_to_write_an_event_ends_the_stream),
           TEST(H16_cancel_takes_back_what_waits_and_frees_the_slot),
           TEST(H16_cancel_before_the_ack_has_left_leaves_no_trace),

@@ -2,6 +2,7 @@
 #include "core/names.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/test.h"
@@ -65,6 +66,28 @@ name_covers_itself_and_what_lies_below_it(void **state)
     }
 }
 
+/* Who names it must not make every event a walk through all its parts. */
+static void
+long_name_is_found_at_once(void **state)
+{
+    size_t len = (size_t)1 << 20;
+    char *uri = malloc(len + 1);
+    struct mcpi_name name;
+    struct mcpi_map names;
+
+    (void)state;
+    assert_non_null(uri);
+    memset(uri, '/', len);
+    uri[len] = '\0';
+    make(&names, &name, uri);
+    assert_true(mcpi_names_cover(&names, uri));
+    mcpi_map_done(&names);
+    make(&names, &name, "x:1");
+    assert_false(mcpi_names_cover(&names, uri));
+    mcpi_map_done(&names);
+    free(uri);
+}
+
 static void
 empty_set_covers_nothing(void **state)
 {
@@ -101,4 +124,5 @@ each_of_many_is_found(void **state)
 
 TEST_MAIN(TEST(name_is_found_by_its_whole_text),
           TEST(name_covers_itself_and_what_lies_below_it),
-          TEST(empty_set_covers_nothing), TEST(each_of_many_is_found))
+          TEST(long_name_is_found_at_once), TEST(empty_set_covers_nothing),
+          TEST(each_of_many_is_found))

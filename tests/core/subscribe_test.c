@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/names.h"
 #include "support/fake.h"
 #include "support/listening.h"
 
@@ -143,9 +144,6 @@ session_is_told_of_the_resources_it_subscribed_to(void **state)
     assert_false(mcpi_peer_unsubscribe(f.peer, "x:1"));
     update(&f, "x:1");
     EXPECT_NOTHING(&f);
-    mcpi_peer_unsubscribe_all(f.peer);
-    update(&f, "f:///d");
-    EXPECT_NOTHING(&f);
     fake_close(&f);
 }
 
@@ -153,6 +151,7 @@ static void
 session_may_subscribe_to_a_bounded_number(void **state)
 {
     struct mcpi_limits limits = {.subscribed = 1000};
+    static char longest[MCPI_WATCHED_URI_MAX + 2];
     char uri[32];
     struct fake f;
 
@@ -166,6 +165,11 @@ session_may_subscribe_to_a_bounded_number(void **state)
     assert_int_equal(mcpi_peer_subscribe(f.peer, "x:7"), 0);
     assert_true(mcpi_peer_unsubscribe(f.peer, "x:7"));
     assert_int_equal(mcpi_peer_subscribe(f.peer, "y:"), 0);
+    memset(longest, 'z', MCPI_WATCHED_URI_MAX + 1);
+    longest[MCPI_WATCHED_URI_MAX + 1] = '\0';
+    assert_true(mcpi_peer_unsubscribe(f.peer, "y:"));
+    assert_int_equal(mcpi_peer_subscribe(f.peer, longest), MCP_E_LIMIT);
+    assert_int_equal(mcpi_peer_subscribe(f.peer, longest + 1), 0);
     update(&f, "x:999");
     update(&f, "x:7");
     EXPECT(&f, LEGACY_UPDATED("x:999"));
@@ -173,26 +177,7 @@ session_may_subscribe_to_a_bounded_number(void **state)
 }
 
 static void
-session_that_cannot_be_told_is_mentioned_in_the_log(void **state)
-{
-    struct fake f;
-
-    (void)state;
-    start_legacy(&f, NULL);
-    assert_int_equal(mcpi_peer_subscribe(f.peer, "x:1"), 0);
-    f.mem->fail_at = f.mem->total + 1;
-    f.mem->fail_after = true;
-    assert_int_equal(mcpi_peer_subscribe(f.peer, "x:2"), MCP_E_NOMEM);
-    publish(&f, &tools);
-    update(&f, "x:1");
-    assert_true(fake_logged(&f, "W: a client was not told of a change"));
-    f.mem->fail_after = false;
-    EXPECT_NOTHING(&f);
-    fake_close(&f);
-}
-
-static void
-session_that_is_closed_is_told_nothing(void **state)
+session_that_is_closed_is_told_nothing_new(void **state)
 {
     struct fake f;
 
@@ -203,6 +188,44 @@ session_that_is_closed_is_told_nothing(void **state)
     fake_run(&f);
     assert_string_equal(fake_said(&f), "drain");
     fake_close(&f);
+}
+
+static void
+session_that_is_closed_is_told_what_was_due(void **state)
+{
+    struct fake f;
+
+    (void)state;
+    start_legacy(&f, NULL);
+    publish(&f, &tools);
+    publish(&f, &prompts);
+    mcpi_peer_close(f.peer, f.w.now);
+    publish(&f, &resources);
+    write_all(&f);
+    assert_string_equal(fake_said(&f), "drain note note");
+    mcpi_peer_lost(f.peer, MCP_E_CLOSED, f.w.now);
+    publish(&f, &tools);
+    assert_int_equal(fake_take(&f), 0);
+    fake_close(&f);
+}
+
+static void
+session_that_is_lost_leaves_nothing_behind(void **state)
+{
+    struct fake f;
+
+    (void)state;
+    start_legacy(&f, NULL);
+    assert_int_equal(mcpi_peer_subscribe(f.peer, "f:///d"), 0);
+    publish(&f, &tools);
+    assert_int_equal(fake_take(&f), 1); /* half written */
+    update(&f, "f:///d/e");
+    update(&f, "f:///d");
+    mcpi_peer_lost(f.peer, MCP_E_CLOSED, f.w.now);
+    fake_written(&f, MCP_E_CLOSED);
+    publish(&f, &tools);
+    assert_int_equal(fake_take(&f), 0);
+    fake_close(&f); /* no timer, no memory */
 }
 
 static void
@@ -223,7 +246,220 @@ change_is_told_to_either_era_in_its_own_spelling(void **state)
     fake_close(&f);
 }
 
+/* ---- a session that does not keep up --------------------------------------- */
+
+/* Log messages wait until not one more is taken. */
+static void
+fill_outlet(struct fake *f)
+{
+    static const char params[] = "{\"level\":\"info\",\"data\":\"noise\"}";
+    size_t before = f->engine->counts.dropped;
+
+    while (f->engine->counts.dropped == before)
+        assert_int_equal(mcpi_peer_notify(f->peer, "notifications/message", params,
+                                          sizeof(params) - 1, f->w.now),
+                         0);
+}
+
+/* How often a text was written, since the last time it was forgotten. */
+static int
+times_told(struct fake *f, const char *text)
+{
+    int count = 0;
+
+    for (size_t i = 0; i < f->event_count; i++)
+        count += f->events[i].kind == FAKE_TAKE && strcmp(f->events[i].text, text) == 0;
+    return count;
+}
+
+static void
+session_that_lags_is_told_once_it_reads(void **state)
+{
+    struct mcpi_limits limits = {.queued_bytes = 4096};
+    struct fake f;
+
+    (void)state;
+    start_legacy(&f, &limits);
+    assert_int_equal(mcpi_peer_subscribe(f.peer, "x:1"), 0);
+    fill_outlet(&f);
+    for (int i = 0; i < 100; i++) {
+        publish(&f, &tools);
+        publish(&f, &prompts);
+        update(&f, "x:1");
+    }
+    write_all(&f);
+    assert_int_equal(times_told(&f, LEGACY_CHANGED("tools")), 1);
+    assert_int_equal(times_told(&f, LEGACY_CHANGED("prompts")), 1);
+    assert_int_equal(times_told(&f, LEGACY_UPDATED("x:1")), 1);
+    fake_close(&f);
+}
+
+/* What lies below needs room; when there is none it is named by what it lies below. */
+static void
+session_that_lags_far_is_told_of_all_that_it_watches(void **state)
+{
+    struct mcpi_limits limits = {.subscribed = 3};
+    char uri[32];
+    struct fake f;
+
+    (void)state;
+    start_legacy(&f, &limits);
+    assert_int_equal(mcpi_peer_subscribe(f.peer, "x:"), 0);
+    assert_int_equal(mcpi_peer_subscribe(f.peer, "y:1"), 0);
+    for (int i = 0; i < 4; i++) {
+        snprintf(uri, sizeof(uri), "x:/%d", i);
+        update(&f, uri);
+    }
+    update(&f, "x:/9"); /* there is room again */
+    publish(&f, &tools);
+    write_all(&f);
+    assert_int_equal(f.event_count, 4);
+    assert_int_equal(times_told(&f, LEGACY_UPDATED("x:")), 1);
+    assert_int_equal(times_told(&f, LEGACY_UPDATED("y:1")), 1);
+    assert_int_equal(times_told(&f, LEGACY_UPDATED("x:/9")), 1);
+    assert_int_equal(times_told(&f, LEGACY_CHANGED("tools")), 1);
+    assert_int_equal(f.engine->counts.dropped, 0);
+    fake_close(&f);
+}
+
+static void
+session_is_told_of_all_that_it_watches_if_nobody_knows_which(void **state)
+{
+    char uri[32];
+    struct fake f;
+
+    (void)state;
+    start_legacy(&f, NULL);
+    for (int i = 0; i < 100; i++) {
+        snprintf(uri, sizeof(uri), "x:%d", i);
+        assert_int_equal(mcpi_peer_subscribe(f.peer, uri), 0);
+    }
+    update(&f, NULL);
+    update(&f, NULL);
+    update(&f, "x:7");
+    write_all(&f);
+    assert_int_equal(f.event_count, 100);
+    assert_int_equal(times_told(&f, LEGACY_UPDATED("x:7")), 1);
+    assert_int_equal(times_told(&f, LEGACY_UPDATED("x:99")), 1);
+    fake_close(&f);
+}
+
+static void
+session_that_unsubscribes_is_told_no_more_of_it(void **state)
+{
+    struct fake f;
+
+    (void)state;
+    start_legacy(&f, NULL);
+    assert_int_equal(mcpi_peer_subscribe(f.peer, "x:"), 0);
+    assert_int_equal(mcpi_peer_subscribe(f.peer, "y:1"), 0);
+    publish(&f, &tools);
+    assert_int_equal(fake_take(&f), 1); /* half written */
+    update(&f, "x:/1");
+    update(&f, "x:");
+    update(&f, "y:1");
+    assert_true(mcpi_peer_unsubscribe(f.peer, "x:"));
+    fake_written(&f, 0);
+    assert_int_equal(fake_take(&f), 1);
+    assert_true(mcpi_peer_unsubscribe(f.peer, "y:1")); /* too late */
+    fake_written(&f, MCP_E_NOMEM);
+    fake_pass(&f, 2 * SECOND);
+    EXPECT(&f, LEGACY_CHANGED("tools"), LEGACY_UPDATED("y:1"));
+    fake_close(&f);
+}
+
 /* ---- without memory -------------------------------------------------------- */
+
+static void
+session_is_told_although_there_is_no_memory(void **state)
+{
+    struct fake f;
+
+    (void)state;
+    start_legacy(&f, NULL);
+    assert_int_equal(mcpi_peer_subscribe(f.peer, "x:1"), 0);
+    f.mem->fail_at = f.mem->total + 1;
+    f.mem->fail_after = true;
+    assert_int_equal(mcpi_peer_subscribe(f.peer, "x:2"), MCP_E_NOMEM);
+    publish(&f, &tools);
+    update(&f, "x:1/2"); /* no memory for its name: told by that of x:1 */
+    f.mem->fail_after = false;
+    EXPECT(&f, LEGACY_CHANGED("tools"), LEGACY_UPDATED("x:1"));
+    fake_close(&f);
+}
+
+static void
+session_is_told_later_if_there_is_no_memory_to_write(void **state)
+{
+    static char uri[5000] = "x:";
+    struct fake f;
+
+    (void)state;
+    memset(uri + 2, 'u', sizeof(uri) - 3);
+    start_legacy(&f, NULL);
+    assert_int_equal(mcpi_peer_subscribe(f.peer, uri), 0);
+    update(&f, uri);
+    publish(&f, &tools);
+    f.mem->fail_at = f.mem->total + 1;
+    assert_int_equal(fake_take(&f), 0);
+    assert_true(mcpi_outlet_is_empty(mcpi_peer_outlet(f.peer)));
+    fake_pass(&f, 2 * SECOND);
+    write_all(&f);
+    assert_int_equal(f.event_count, 2);
+    assert_string_equal(fake_text(&f, 0), LEGACY_CHANGED("tools"));
+    assert_non_null(strstr(fake_text(&f, 1), uri));
+    fake_close(&f);
+}
+
+/* A link that can write nothing, from inside of being woken. */
+static void
+fail_from_inside(struct fake *f, struct mcpi_outlet *outlet)
+{
+    (void)outlet;
+    if (fake_take(f) > 0)
+        fake_written(f, MCP_E_NOMEM);
+}
+
+static void
+session_that_cannot_be_written_to_is_not_tried_without_end(void **state)
+{
+    struct fake f;
+
+    (void)state;
+    start_legacy(&f, NULL);
+    f.on_wake = fail_from_inside;
+    publish(&f, &tools);
+    publish(&f, &prompts);
+    assert_int_equal(f.event_count, 2);
+    fake_forget(&f);
+    f.on_wake = NULL;
+    fake_pass(&f, 2 * SECOND);
+    write_all(&f);
+    assert_int_equal(f.event_count, 2);
+    assert_int_equal(times_told(&f, LEGACY_CHANGED("tools")), 1);
+    assert_int_equal(times_told(&f, LEGACY_CHANGED("prompts")), 1);
+    fake_close(&f);
+}
+
+static void
+change_whose_name_fits_into_no_message_is_mentioned_in_the_log(void **state)
+{
+    struct mcpi_limits limits = {.message_bytes = 4096};
+    static char uri[9000] = "x:/";
+    struct fake f;
+
+    (void)state;
+    memset(uri + 3, 'u', sizeof(uri) - 4);
+    start_legacy(&f, &limits);
+    f.buf.max = 8192;
+    assert_int_equal(mcpi_peer_subscribe(f.peer, "x:"), 0);
+    update(&f, uri);
+    publish(&f, &tools);
+    write_all(&f);
+    assert_true(fake_logged(&f, "W: a client was not told of a change"));
+    EXPECT(&f, LEGACY_CHANGED("tools"));
+    fake_close(&f);
+}
 
 static bool
 receive_if_possible(struct fake *f, const char *text)
@@ -253,7 +489,14 @@ session_flow(struct test_mem *mem, void *user)
             (void)mcpi_peer_subscribe(f.peer, uri);
         }
         update(&f, "x:39");
-        fake_run(&f);
+        update(&f, "x:38/1");
+        publish(&f, &tools);
+        update(&f, NULL);
+        write_all(&f);
+        fake_pass(&f, 2 * SECOND);
+        write_all(&f);
+        if (f.peer->initialized)
+            assert_int_equal(times_told(&f, LEGACY_CHANGED("tools")), 1);
     }
     fake_close(&f);
 }
@@ -268,7 +511,16 @@ every_allocation_of_a_session_may_fail(void **state)
 TEST_MAIN(TEST(session_is_told_of_lists_once_it_has_introduced_itself),
           TEST(session_is_told_of_the_resources_it_subscribed_to),
           TEST(session_may_subscribe_to_a_bounded_number),
-          TEST(session_that_cannot_be_told_is_mentioned_in_the_log),
-          TEST(session_that_is_closed_is_told_nothing),
+          TEST(session_that_is_closed_is_told_nothing_new),
+          TEST(session_that_is_closed_is_told_what_was_due),
+          TEST(session_that_is_lost_leaves_nothing_behind),
           TEST(change_is_told_to_either_era_in_its_own_spelling),
+          TEST(session_that_lags_is_told_once_it_reads),
+          TEST(session_that_lags_far_is_told_of_all_that_it_watches),
+          TEST(session_is_told_of_all_that_it_watches_if_nobody_knows_which),
+          TEST(session_that_unsubscribes_is_told_no_more_of_it),
+          TEST(session_is_told_although_there_is_no_memory),
+          TEST(session_is_told_later_if_there_is_no_memory_to_write),
+          TEST(session_that_cannot_be_written_to_is_not_tried_without_end),
+          TEST(change_whose_name_fits_into_no_message_is_mentioned_in_the_log),
           TEST(every_allocation_of_a_session_may_fail))

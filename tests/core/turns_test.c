@@ -38,7 +38,8 @@ struct claimer {
     int fails_with;
     bool cancels, frees;
     const struct mcpi_id *gives;
-    int turns; /* that are still wanted */
+    int turns;          /* that are still wanted */
+    const char *method; /* of these; NULL: tools/list */
     int status;
 };
 
@@ -169,7 +170,7 @@ on_more(void *user, struct mcpi_call *call, int status, const struct mcpi_rpc *l
     c->status = status;
     if (c->cancels)
         assert_int_equal(mcpi_call_cancel(call, NULL, c->f->w.now), 0);
-    next->method = "tools/list";
+    next->method = c->method ? c->method : "tools/list";
     next->params = "{\"cursor\":\"2\"}";
     next->params_len = strlen(next->params);
     return c->turns-- > 0;
@@ -205,7 +206,7 @@ owner_may_ask_for_one_more_leg_instead_of_the_end(void **state)
 static void
 rounds_of_a_later_turn_repeat_that_turn(void **state)
 {
-    struct claimer c = {.turns = 1};
+    struct claimer c = {.turns = 1, .method = "prompts/get"};
     struct fake f;
 
     (void)state;
@@ -218,9 +219,27 @@ rounds_of_a_later_turn_repeat_that_turn(void **state)
     fake_pass(&f, MCPI_PAUSE_FIRST);
     fake_run(&f);
     assert_non_null(strstr(fake_text(&f, 0),
-                           "\"id\":9,\"method\":\"tools/list\",\"params\":{\"cursor\":"
+                           "\"id\":9,\"method\":\"prompts/get\",\"params\":{\"cursor\":"
                            "\"2\",\"requestState\":\"s2\",\"_meta\""));
     assert_int_equal(c.claims, 2);
+    stop(&f, &c.out);
+}
+
+static void
+turn_that_cannot_be_asked_back_is_not(void **state)
+{
+    struct claimer c = {.turns = 1};
+    struct fake f;
+
+    (void)state;
+    start_claimer(&c, &f, &more_claim_ops, ANSWERED);
+    fake_run(&f);
+    fake_forget(&f);
+    fake_receive(&f, RESULT("\"mine\"", STATE)); /* to tools/list */
+    assert_int_equal(c.out.done, 1);
+    assert_int_equal(c.out.status, MCP_E_PROTO);
+    fake_pass(&f, MCPI_PAUSE_FIRST);
+    fake_assert_quiet(&f);
     stop(&f, &c.out);
 }
 
@@ -265,5 +284,6 @@ TEST_MAIN(TEST(retry_never_has_the_id_of_what_it_repeats),
           TEST(L7_call_that_is_canceled_while_its_next_leg_opens_takes_it_back),
           TEST(owner_may_ask_for_one_more_leg_instead_of_the_end),
           TEST(rounds_of_a_later_turn_repeat_that_turn),
+          TEST(turn_that_cannot_be_asked_back_is_not),
           TEST(call_that_is_canceled_in_more_has_no_more),
           TEST(only_answers_lead_to_more))
