@@ -62,8 +62,8 @@ MCP_API int mcp_request_bind_answer(mcp_request *req, const char *key,
  * that. MCP_E_PEER: the client cannot be asked that; return that too. MCP_E_INVAL: not a
  * question, or its key was answered or asked already, and the log says more; MCP_E_LIMIT:
  * a handler has asked ten times; MCP_E_STATE: this request may not ask (a completion, a
- * list, a client's own handler); MCP_E_CANCELED: it is not wanted any more;
- * MCP_E_NOMEM. */
+ * list, a client's own handler), or it is not its handler that asks (a middleware);
+ * MCP_E_CANCELED: it is not wanted any more; MCP_E_NOMEM. */
 
 typedef struct mcp_elicit {
     size_t size;

@@ -128,7 +128,8 @@ typedef struct mcp_client_options {
      * not a question, or was not declared, is refused and reaches nobody.
      *   elicit   params: message, requestedSchema or url. The answer to a form gets the
      *            schema's defaults for what is missing and is checked before it is sent
-     *   sample   params: messages, maxTokens, ...
+     *   sample   params: messages, maxTokens, ...; includeContext, which is a wish, also
+     *            if it was not declared
      *   roots    writes them; or `root_list` has them, until mcp_client_set_roots. Of
      *            new ones a handler's program tells with mcp_client_notify */
     mcp_handler elicit;
@@ -305,10 +306,10 @@ MCP_API int mcp_client_start(mcp_client *client, const char *method, const char 
  *
  * Structured output is checked against the outputSchema that tools/list has for the
  * tool, and what does not fit, or is missing, is MCP_E_PROTO; off with no_output_check.
- * The check runs where callbacks do. If the tool is not known yet, its list is asked
- * for within the call, but only if there is structured output: servers that have none
- * are spared. What cannot be checked (no list, a schema that is none) is given as it
- * is, with a line in the log. */
+ * The check runs where callbacks do, within the times of the call. If the tool is not
+ * known yet, its list is asked for within the call, but only if there is structured
+ * output: servers that have none are spared. What cannot be checked (no list, a schema
+ * that is none) is given as it is, with a line in the log. */
 MCP_API int mcp_client_call_tool(mcp_client *client, const char *name,
                                  const char *arguments, const mcp_call_options *opt,
                                  mcp_reply **ret_reply, mcp_error *err);

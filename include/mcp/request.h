@@ -76,7 +76,8 @@ MCP_API const char *mcp_request_name(const mcp_request *req);
 
 /* A text among the arguments of a prompt, or a variable of the template that the URI of
  * a resource has matched; NULL: it is not there. A variable that is a list gives its
- * first text; mcp_request_variables has them all. */
+ * first text; mcp_request_variables has them all. A text that a stranger has put U+0000
+ * into ends there: mcp_request_params and mcp_request_variables have it whole. */
 MCP_API const char *mcp_request_argument(const mcp_request *req, const char *name);
 
 /* The variables of that template, as mcp_uri_template_match has them; NULL: none. */
@@ -139,7 +140,8 @@ MCP_API void mcp_request_off_cancel(mcp_request *req, mcp_cancel_hook *hook);
 
 /* Run fn(user) when the request is over and its handler has returned or finished,
  * whatever happened; the last one first; on the thread that ended it. Also if the
- * request was canceled before its handler could run, for what a middleware deferred.
+ * request was canceled before its handler could run, for what a middleware deferred. Of
+ * a handler that is called again (mcp/ask.h) what it has deferred itself runs each time.
  * MCP_E_NOMEM, MCP_E_STATE (it is over): fn will not run. */
 MCP_API int mcp_request_defer(mcp_request *req, void (*fn)(void *user), void *user);
 
@@ -323,7 +325,7 @@ MCP_API int mcp_result_root(mcp_result *out, const char *uri, const char *name);
  * like any content. */
 MCP_API int mcp_result_fail(mcp_result *out, const char *format, ...) MCP_PRINTF(2, 3);
 
-/* Structured output, an object, checked against the tool's outputSchema before it is
+/* Structured output, mostly an object, checked against the tool's outputSchema before it is
  * sent. If no content was written, its text becomes the content too, for clients that
  * know nothing of structured output. From a struct, by the tool's output table; from a
  * JSON text; or by hand: the builder is the result's, open an object in it and end

@@ -39,7 +39,7 @@ typedef struct mcp_resource {
     void *user;
 
     unsigned flags;   /* mcp_handler_flags */
-    int64_t limit_ms; /* as a tool's */
+    int64_t limit_ms; /* as a tool's: anew for each run of a handler that asks */
     int64_t ttl_ms;   /* how long a reading may be kept */
     enum mcp_cache_scope scope;
 } mcp_resource;

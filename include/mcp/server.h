@@ -44,8 +44,9 @@ typedef struct mcp_tool {
     const mcp_field *fields;  /* arguments, as a table; or: */
     const char *input_schema; /* as the text of a JSON Schema; neither: any object */
     const mcp_field *output_fields; /* structured output, as a table; or: */
-    const char *output_schema;      /* as the text of a JSON Schema; neither: any.
-                                       Both have "type": "object" at their root */
+    const char *output_schema;      /* as the text of a JSON Schema; neither: any */
+    /* An input is an object. Output of another type is not promised to the legacy era,
+     * which gets it as text. */
 
     unsigned hints;        /* mcp_tool_hints */
     unsigned flags;        /* mcp_handler_flags */
@@ -60,7 +61,8 @@ typedef struct mcp_tool {
 
     int64_t limit_ms; /* longest time from its arrival, waiting for a worker included;
                          then the call is answered with an error and the handler is
-                         told to stop (F34). 0: the server's; -1: none */
+                         told to stop (F34). A handler that asks has it anew for
+                         each of its runs, in either era. 0: the server's; -1: none */
 } mcp_tool;
 
 #define MCP_TOOL(...) ((mcp_tool){.size = sizeof(mcp_tool), __VA_ARGS__})
@@ -93,9 +95,10 @@ MCP_API int mcp_server_resource_updated(mcp_server *server, const char *uri);
  * What carries changes from where they happen to the servers that tell of them. By
  * default a server has one of its own, inside the process. Several servers, or several
  * processes, that show the same things share one: give each the same bus by its
- * options. Functions are called on any thread and must not block.
+ * options. Functions are called on any thread and must not block. The struct is copied.
  */
 typedef struct mcp_bus {
+    size_t size;
     /* Something has changed. 0, or a negative status, which whoever said it gets. */
     int (*publish)(void *self, const mcp_event *event);
     /* Call on_event(user, event), on any thread, for each event published by anybody,
@@ -108,6 +111,8 @@ typedef struct mcp_bus {
     int (*unsubscribe)(void *self, void *ticket);
     void *self;
 } mcp_bus;
+
+#define MCP_BUS(...) ((mcp_bus){.size = sizeof(mcp_bus), __VA_ARGS__})
 
 /* A bus inside this process, for several servers. Outlives them. Whoever publishes calls
  * all that are subscribed, on its own thread. All of it is [any]. */
@@ -171,7 +176,8 @@ typedef struct mcp_server_options {
         *extensions; /* capabilities.extensions: text of a JSON object; or NULL */
     const char *experimental; /* capabilities.experimental, likewise */
     /* Say that there are tools, prompts or resources, though none has been added yet:
-     * a set of mcp_change. What is added is said by itself. */
+     * a set of mcp_change. What is added is said by itself; but a session of 2025-11-25
+     * or before hears only of changes of what was said when it began. */
     unsigned offers;
     bool no_logging; /* do not say that log messages may come */
     enum mcp_era era;
@@ -211,7 +217,8 @@ typedef struct mcp_server_options {
     int64_t list_ttl_ms;
     enum mcp_cache_scope list_scope;
 
-    /* Changes come and go over this; NULL: a bus of its own. Outlives the server. */
+    /* Changes come and go over this; NULL: a bus of its own. What is behind it outlives
+     * the server. */
     const mcp_bus *bus;
 
     /* What a handler has asked so far travels with the client between two rounds, sealed
@@ -316,7 +323,8 @@ typedef struct mcp_server_counts {
     uint64_t canceled_by_stop;  /* our own */
     uint64_t canceled_by_loss;  /* the client is gone */
     /* and what became of their handlers */
-    uint64_t never_started; /* still queued */
+    uint64_t never_started; /* still queued; also those that had asked, and whose next
+                               run never began */
     uint64_t stopped;       /* returned MCP_E_CANCELED */
     uint64_t ran_to_end;    /* returned something else, which was dropped */
 } mcp_server_counts;

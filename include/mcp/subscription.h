@@ -9,7 +9,8 @@
  * From 2026-07-28 on it is a subscriptions/listen request of its own; in older versions it
  * is fed by resources/subscribe and by what a server says unasked. Events that come
  * faster than they are read are kept once each. A subscription counts as a call in
- * mcp_client_count, and stays valid when its client is freed: it is lost then.
+ * mcp_client_count, and so does each resources/subscribe and resources/unsubscribe. It
+ * stays valid when its client is freed: it is lost then.
  */
 #ifndef MCP_SUBSCRIPTION_H
 #define MCP_SUBSCRIPTION_H

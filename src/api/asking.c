@@ -306,6 +306,11 @@ asked_answer(struct mcpi_asked *asked, const struct mcpi_rpc *answer)
         asking_fail(asking, r, 0, message);
         return;
     }
+    r = mcpi_peer_keep(asking->x, mcpi_doc_bytes(answer->doc));
+    if (r < 0) {
+        asking_fail(asking, r, 0, NULL);
+        return;
+    }
     asked->doc = mcp_doc_ref(answer->doc);
     asked->answer = answer->result;
 }
@@ -414,6 +419,8 @@ request_again(mcp_request *req)
     next->out.version = req->out.version;
     next->out.modern = req->out.modern;
     next->again = true;
+    next->defers = req->defers;
+    req->defers = NULL;
     next->asking = req->asking;
     req->asking = NULL;
     return next;

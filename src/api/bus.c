@@ -172,10 +172,8 @@ mcp_local_bus_new(const mcp_allocator *allocator, mcp_local_bus **ret_bus)
     if (!bus)
         return MCP_E_NOMEM;
     bus->mem = mem;
-    bus->interface = (mcp_bus){.publish = bus_publish,
-                               .subscribe = bus_subscribe,
-                               .unsubscribe = bus_unsubscribe,
-                               .self = bus};
+    bus->interface = MCP_BUS(.publish = bus_publish, .subscribe = bus_subscribe,
+                             .unsubscribe = bus_unsubscribe, .self = bus);
     mcpi_list_init(&bus->tickets);
     if (pthread_mutex_init(&bus->lock, NULL) != 0)
         goto no_lock;

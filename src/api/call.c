@@ -127,6 +127,7 @@ mcpi_handle_end(mcp_call *call, int status, const struct mcpi_rpc *answer)
     call->is_over = true;
     mcpi_front_release(&call->client->front, &call->claim, status);
     call_unbind(call);
+    mcpi_check_leave(call);
     if (call->core && answer) { /* there is no signal that anybody could ask for */
         mcpi_call_release(call->core);
         call->core = NULL;
@@ -425,6 +426,7 @@ call_on_begin(struct mcpi_post *post)
     int r;
 
     mcpi_list_append(&call->client->calls, &call->in_client);
+    call->begun = call_now(call);
     pthread_mutex_lock(&call->lock);
     call->begin_out = false;
     unwanted = call->is_canceled || call->is_freed;

@@ -90,6 +90,9 @@ struct mcp_call {
     char *page;                   /* params of the page that is asked for, or NULL */
     unsigned pages;               /* that were asked for */
     int verdict;
+    int64_t begun;              /* when the call did */
+    struct mcpi_timer patience; /* core's clocks end with the answer: for the check */
+    int impatience;             /* what the call ends with when that is over */
 
     struct mcpi_post begin, act;     /* to the loop */
     struct mcpi_post final;          /* the last delivery on the lane */
@@ -203,6 +206,9 @@ bool mcpi_check_is_asking(const mcp_call *call);
 
 /* Core has ended a call of a tool: end the handle, now or after a check. */
 void mcpi_check_end(mcp_call *call, int status, const struct mcpi_rpc *answer);
+
+/* The call ends, or has ended: nobody waits for a verdict. [loop] */
+void mcpi_check_leave(mcp_call *call);
 
 /* What is left of it. */
 void mcpi_check_done(mcp_call *call);

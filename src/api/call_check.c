@@ -8,7 +8,8 @@
  *
  * The check itself runs on the call's lane, before `done`: it may take long, and more
  * stack than the loop should spend on it. Then it comes home to the loop, where the
- * call ends. What ends the call meanwhile is faster, and the verdict is dropped.
+ * call ends. What ends the call meanwhile is faster, and the verdict is dropped. So are
+ * the clocks of the call: all workers may be busy with callbacks that block.
  */
 #include <string.h>
 
@@ -168,6 +169,41 @@ check_run(struct mcpi_post *post)
     mcpi_loop_post(call->client->host.inside, &call->checked);
 }
 
+static void
+check_expired(struct mcpi_timer *timer, int64_t now)
+{
+    mcp_call *call = MCPI_CONTAINER(timer, mcp_call, patience);
+
+    (void)now;
+    mcpi_handle_end(call, call->impatience, NULL);
+}
+
+/* As long as the server may take for an answer, and no longer than the total. */
+static void
+check_start_clock(mcp_call *call)
+{
+    const struct mcp_client *client = call->client;
+    int64_t idle = call->timeout_us ? call->timeout_us : client->timeout_us;
+    int64_t total = call->total_us;
+    int64_t until = mcpi_time_add(call_now(call), idle > 0 ? idle : 0);
+
+    if (total == MCPI_TIMEOUT_DEFAULT)
+        total = call->reset_on_progress ? client->host.engine->times.ceiling
+                                        : MCPI_NEVER;
+    total = mcpi_time_add(call->begun, total > 0 ? total : 0);
+    call->impatience = total < until ? MCP_E_TOTAL_TIMEOUT : MCP_E_TIMEOUT;
+    mcpi_timer_init(&call->patience, check_expired);
+    mcpi_timer_arm(mcpi_loop_timers(client->host.inside), &call->patience,
+                   total < until ? total : until);
+}
+
+void
+mcpi_check_leave(mcp_call *call)
+{
+    if (call->promise)
+        mcpi_timer_disarm(mcpi_loop_timers(call->client->host.inside), &call->patience);
+}
+
 /* False: nothing was promised. */
 static bool
 check_begin(mcp_call *call)
@@ -183,11 +219,22 @@ check_begin(mcp_call *call)
     call->core = NULL;
     call->check.fn = check_run;
     call->checked.fn = check_come_home;
+    check_start_clock(call);
     pthread_mutex_lock(&call->lock);
     call->check_out = true;
     pthread_mutex_unlock(&call->lock);
     mcpi_lane_add(&call->lane, &call->check);
     return true;
+}
+
+/* The list was asked for, and came, and yet nothing is known: it has changed, or become
+ * stale, while it was read. */
+static bool
+check_read_in_vain(const mcp_call *call)
+{
+    bool all;
+
+    return call->pages > 0 && !promise_find(call, &all) && !all;
 }
 
 /* These end the call, whatever it is at; all else is only the list's. */
@@ -207,6 +254,10 @@ mcpi_check_end(mcp_call *call, int status, const struct mcpi_rpc *answer)
             &call->client->host.log, MCP_LOG_WARNING,
             "the output of tool %s is not checked: no list of tools: %s", call->tool,
             status == MCP_E_PEER ? answer->error_message : mcp_status_text(status));
+    else if (call->output && status == 0 && check_read_in_vain(call))
+        MCPI_LOG(&call->client->host.log, MCP_LOG_WARNING,
+                 "the output of tool %s is not checked: the list of tools changes",
+                 call->tool);
     if (!call->output || ends_the_call(status))
         mcpi_handle_end(call, status, answer);
     else if (!check_begin(call))

@@ -297,9 +297,10 @@ page_take(struct mcpi_catalog *catalog, const char *after, size_t most,
 }
 
 static void
-page_write(const struct mcpi_catalog *catalog, const struct page *page,
+page_write(const struct mcpi_catalog *catalog, const struct page *page, bool modern,
            struct mcpi_buf *into)
 {
+    const mcp_builder *shown;
     const char *text;
     size_t len = 0;
 
@@ -309,7 +310,10 @@ page_write(const struct mcpi_catalog *catalog, const struct page *page,
     for (size_t i = 0; i < page->count; i++) {
         if (i > 0)
             mcpi_buf_char(into, ',');
-        text = mcp_builder_text(page->offers[i]->shown, &len);
+        shown = page->offers[i]->legacy_shown;
+        if (modern || !shown)
+            shown = page->offers[i]->shown;
+        text = mcp_builder_text(shown, &len);
         mcpi_buf_append(into, text, len);
     }
     mcpi_buf_char(into, ']');
@@ -321,7 +325,7 @@ page_write(const struct mcpi_catalog *catalog, const struct page *page,
 }
 
 static int
-page_append(struct mcpi_catalog *catalog, const char *after, size_t most,
+page_append(struct mcpi_catalog *catalog, const char *after, size_t most, bool modern,
             struct mcpi_buf *into)
 {
     struct page page;
@@ -330,7 +334,7 @@ page_append(struct mcpi_catalog *catalog, const char *after, size_t most,
     r = page_take(catalog, after, most, &page);
     if (r < 0)
         return r;
-    page_write(catalog, &page, into);
+    page_write(catalog, &page, modern, into);
     for (size_t i = 0; i < page.count; i++)
         mcpi_offer_unref(page.offers[i]);
     mcpi_free(catalog->mem, page.offers);
@@ -339,17 +343,17 @@ page_append(struct mcpi_catalog *catalog, const char *after, size_t most,
 
 int
 mcpi_catalog_page(struct mcpi_catalog *catalog, const char *cursor, size_t most,
-                  struct mcpi_buf *into)
+                  bool modern, struct mcpi_buf *into)
 {
     struct mcpi_buf plain;
     int r;
 
     if (!cursor)
-        return page_append(catalog, NULL, most, into);
+        return page_append(catalog, NULL, most, modern, into);
     mcpi_buf_init(&plain, catalog->mem, SIZE_MAX);
     r = cursor_read(catalog, cursor, &plain);
     if (r == 0)
-        r = page_append(catalog, plain.data + MARK_SIZE, most, into);
+        r = page_append(catalog, plain.data + MARK_SIZE, most, modern, into);
     mcpi_buf_done(&plain);
     return r;
 }

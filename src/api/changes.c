@@ -132,8 +132,8 @@ own_publish(mcp_server *server)
     for (unsigned bit = 1; bit <= own; bit <<= 1) {
         if (!(own & bit))
             continue;
-        r = news->bus->publish(news->bus->self,
-                               &(mcp_event){.change = (enum mcp_change)bit});
+        r = news->bus.publish(news->bus.self,
+                              &(mcp_event){.change = (enum mcp_change)bit});
         if (r < 0)
             MCPI_LOG(&server->host.log, MCP_LOG_WARNING,
                      "the bus does not take a change: %s", mcp_status_text(r));
@@ -217,7 +217,7 @@ mcp_server_resource_updated(mcp_server *server, const char *uri)
         return MCP_E_STATE;
     if (atomic_load(&server->stop_asked))
         return MCP_E_CLOSED;
-    return server->news.bus->publish(server->news.bus->self, &event);
+    return server->news.bus.publish(server->news.bus.self, &event);
 }
 
 /* ---- from the bus ------------------------------------------------------- */
@@ -289,17 +289,20 @@ static int
 news_take_bus(mcp_server *server, const mcp_bus *bus, mcp_error *err)
 {
     struct mcpi_news *news = &server->news;
+    mcp_bus read;
     int r;
 
-    if (bus && (!bus->publish || !bus->subscribe || !bus->unsubscribe))
-        return mcpi_error_set(err, MCP_E_INVAL, "the bus lacks a function");
     if (!bus) {
         r = mcp_local_bus_new(server->host.mem, &news->own_bus);
         if (r < 0)
             return mcpi_error_set(err, r, "%s", mcp_status_text(r));
         bus = mcp_local_bus_interface(news->own_bus);
     }
-    news->bus = bus;
+    if (mcpi_options_read(&read, sizeof(read), bus) < 0)
+        return mcpi_error_set(err, MCP_E_INVAL, "the bus has no size, or another");
+    if (!read.publish || !read.subscribe || !read.unsubscribe)
+        return mcpi_error_set(err, MCP_E_INVAL, "the bus lacks a function");
+    news->bus = read;
     return 0;
 }
 
@@ -321,7 +324,7 @@ mcpi_news_open(mcp_server *server, const mcp_server_options *opt, mcp_error *err
     r = news_take_bus(server, opt->bus, err);
     if (r < 0)
         return r;
-    r = news->bus->subscribe(news->bus->self, on_event, server, &news->ticket);
+    r = news->bus.subscribe(news->bus.self, on_event, server, &news->ticket);
     return r < 0 ? mcpi_error_set(err, r, "no place on the bus: %s", mcp_status_text(r))
                  : 0;
 }
@@ -334,7 +337,7 @@ mcpi_news_close(mcp_server *server)
 
     mcpi_timer_disarm(mcpi_loop_timers(server->host.inside), &news->timer);
     own_publish(server);
-    r = news->bus->unsubscribe(news->bus->self, news->ticket);
+    r = news->bus.unsubscribe(news->bus.self, news->ticket);
     if (r < 0)
         MCPI_LOG(&server->host.log, MCP_LOG_WARNING,
                  "the bus does not let the server go: %s", mcp_status_text(r));
@@ -358,7 +361,7 @@ mcpi_news_waits(mcp_server *server)
 void
 mcpi_news_done(mcp_server *server)
 {
-    if (!server->news.bus)
+    if (!server->news.bus.publish)
         return;
     mcpi_map_done(&server->news.by_uri);
     mcp_local_bus_free(server->news.own_bus);

@@ -19,7 +19,7 @@
 #include "run/post.h"
 
 struct mcpi_news {
-    const mcp_bus *bus;
+    mcp_bus bus;
     mcp_local_bus *own_bus;  /* the same, if it is ours; else NULL */
     void *ticket;            /* of the bus; loop only */
     int64_t wait_us;         /* how long changes of a list wait; < 0: not at all */

@@ -74,7 +74,8 @@ struct mcp_client {
     bool gone_note_out; /* the last delivery waits or runs */
     bool is_told_gone;  /* it has run */
     unsigned lane_busy;
-    size_t notes; /* notifications that wait for their callback */
+    size_t notes, note_bytes; /* notifications that wait for their callback */
+    bool notes_dropped;       /* and some found no room, which was said */
 
     /* Loop thread only. */
     struct mcpi_reach reach;

@@ -10,10 +10,12 @@
 #include "api/subscription.h"
 #include "base/mem.h"
 #include "wire/severity.h"
+#include "json/value.h"
 
 /* Notifications that wait for a slow callback: a server that floods must not fill
- * memory. Beyond it they are dropped. */
+ * memory. Beyond it they are dropped; a single one may be as long as any message. */
 #define NOTES_WAITING 1024
+#define MCPI_NOTES_BYTES_MAX ((size_t)16 << 20)
 
 static void
 lane_is_busy(struct mcpi_lane *lane)
@@ -124,6 +126,7 @@ struct note {
     const char *method;
     const mcp_json *params;
     enum mcp_change change;
+    size_t bytes; /* that it keeps */
     bool has_uri;
     char uri[];
 };
@@ -137,6 +140,7 @@ deliver_note(struct mcpi_post *post)
 
     pthread_mutex_lock(&client->lock);
     client->notes--;
+    client->note_bytes -= note->bytes;
     wanted = !client->is_freed;
     pthread_mutex_unlock(&client->lock);
     if (wanted)
@@ -145,33 +149,46 @@ deliver_note(struct mcpi_post *post)
     mcpi_free(client->host.mem, note);
 }
 
+/* False: there is none. *ret_first: that is news. */
 static bool
-notes_make_room(struct mcp_client *client)
+notes_make_room(struct mcp_client *client, size_t bytes, bool *ret_first)
 {
     bool room;
 
     pthread_mutex_lock(&client->lock);
-    room = client->notes < NOTES_WAITING;
-    if (room)
+    room = client->notes == 0 || (client->notes < NOTES_WAITING &&
+                                  client->note_bytes + bytes <= MCPI_NOTES_BYTES_MAX);
+    if (room) {
         client->notes++;
+        client->note_bytes += bytes;
+    }
+    *ret_first = !room && !client->notes_dropped;
+    client->notes_dropped = !room;
     pthread_mutex_unlock(&client->lock);
     return room;
 }
 
-/* A new one, with room for a URI; NULL: it is dropped, and the log has it. */
+/* A new one, with room for a URI; NULL: it is dropped, and the log has it, once for as
+ * many as are dropped in a row. doc: that it keeps, or NULL. */
 static struct note *
 note_new(struct mcp_client *client, void (*tell)(const struct note *note),
-         const char *uri)
+         const char *uri, mcp_doc *doc)
 {
     size_t len = uri ? strlen(uri) + 1 : 0;
+    size_t bytes = len + mcpi_doc_bytes(doc);
     struct note *note = mcpi_alloc_zero(client->host.mem, sizeof(*note) + len);
+    bool first = true;
 
-    if (!note || !notes_make_room(client)) {
-        MCPI_LOG(&client->host.log, MCP_LOG_WARNING, "a notification is dropped: %s",
-                 note ? "too many wait" : "out of memory");
+    if (!note || !notes_make_room(client, bytes, &first)) {
+        if (first)
+            MCPI_LOG(&client->host.log, MCP_LOG_WARNING,
+                     "a notification is dropped: %s",
+                     note ? "too many wait" : "out of memory");
         mcpi_free(client->host.mem, note);
         return NULL;
     }
+    note->doc = mcp_doc_ref(doc);
+    note->bytes = bytes;
     note->post.fn = deliver_note;
     note->client = client;
     note->tell = tell;
@@ -185,11 +202,10 @@ static void
 note_pass(struct mcp_client *client, const struct mcpi_rpc *rpc,
           void (*tell)(const struct note *note))
 {
-    struct note *note = note_new(client, tell, NULL);
+    struct note *note = note_new(client, tell, NULL, rpc->doc);
 
     if (!note)
         return;
-    note->doc = mcp_doc_ref(rpc->doc);
     note->method = rpc->method_name;
     note->params = rpc->params;
     mcpi_lane_add(&client->lane, &note->post);
@@ -250,11 +266,21 @@ mcpi_client_tell_change(struct mcp_client *client, enum mcp_change change,
         mcpi_subscriptions_feed(client, change, uri);
     if (!client->opt.on_change)
         return;
-    note = note_new(client, tell_change, uri);
+    note = note_new(client, tell_change, uri, NULL);
     if (!note)
         return;
     note->change = change;
     mcpi_lane_add(&client->lane, &note->post);
+}
+
+/* The resource that has changed: a text without U+0000, or NULL. */
+static const char *
+changed_uri(const struct mcpi_rpc *rpc)
+{
+    const mcp_json *value = mcp_json_get(rpc->params, "uri");
+    const char *uri = mcp_json_string(value, NULL);
+
+    return uri && strlen(uri) == mcp_json_string_length(value) ? uri : NULL;
 }
 
 /* What the notification says has changed; 0: nothing. */
@@ -269,9 +295,7 @@ change_of(const struct mcpi_rpc *rpc)
     case MCPI_METHOD_NOTE_RESOURCES_CHANGED:
         return MCP_RESOURCES_CHANGED;
     case MCPI_METHOD_NOTE_RESOURCE_UPDATED:
-        return mcp_json_string(mcp_json_get(rpc->params, "uri"), NULL)
-                   ? MCP_RESOURCE_UPDATED
-                   : 0;
+        return changed_uri(rpc) ? MCP_RESOURCE_UPDATED : 0;
     default:
         return 0;
     }
@@ -284,9 +308,9 @@ note_has_callback(struct mcp_client *client, const struct mcpi_rpc *rpc)
     enum mcp_change change = change_of(rpc);
 
     if (change != 0) {
-        mcpi_client_tell_change(client, change,
-                                mcp_json_string(mcp_json_get(rpc->params, "uri"), NULL),
-                                true);
+        mcpi_client_tell_change(
+            client, change, change == MCP_RESOURCE_UPDATED ? changed_uri(rpc) : NULL,
+            true);
         return client->opt.on_change != NULL;
     }
     if (rpc->method == MCPI_METHOD_NOTE_MESSAGE && client->opt.on_message) {

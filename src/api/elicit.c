@@ -76,7 +76,7 @@ form_read(const mcp_request *req, const char *key, const mcp_elicit *question,
     return r;
 }
 
-/* A choice of several came with 2025-11-25. */
+/* A choice of several, and one whose values have titles, came with 2025-11-25. */
 static bool
 form_is_known(const mcp_request *req, const mcp_json *form)
 {
@@ -85,7 +85,8 @@ form_is_known(const mcp_request *req, const mcp_json *form)
     if (mcpi_request_speaks(req, MCPI_VERSION_MODES))
         return true;
     while (mcp_json_next(&it)) {
-        if (mcp_json_is_string(mcp_json_get(it.value, "type"), "array"))
+        if (mcp_json_is_string(mcp_json_get(it.value, "type"), "array") ||
+            mcp_json_get(it.value, "oneOf"))
             return false;
     }
     return true;

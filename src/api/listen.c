@@ -13,6 +13,7 @@
 #include "api/changes.h"
 #include "api/methods.h"
 #include "api/server.h"
+#include "core/names.h"
 #include "core/peer.h"
 #include "core/subscribe.h"
 
@@ -95,7 +96,8 @@ uri_of(mcp_request *req)
     const mcp_json *uri = mcp_json_get(req->x->rpc.params, "uri");
     const char *text = mcp_json_string(uri, NULL);
 
-    if (text && mcpi_uri_is_sane(text, mcp_json_string_length(uri)))
+    if (text && mcp_json_string_length(uri) <= MCPI_WATCHED_URI_MAX &&
+        mcpi_uri_is_sane(text, mcp_json_string_length(uri)))
         return text;
     mcpi_request_reject(req, "uri must be the URI of a resource");
     return NULL;

@@ -32,7 +32,7 @@ list_page(mcp_request *req, enum mcpi_catalog_index index)
     mcpi_buf_char(body, '{');
     if (!cursor || strlen(cursor) == mcp_json_string_length(given)) /* no U+0000 */
         r = mcpi_catalog_page(&req->server->catalogs[index], cursor, req->server->page,
-                              body);
+                              req->x->caller.dialect->modern, body);
     if (r == MCP_E_INVAL)
         mcpi_request_reject(req, "cursor is not one of ours");
     else if (r < 0)

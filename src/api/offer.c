@@ -71,6 +71,7 @@ void
 mcpi_offer_done(struct mcpi_offer *offer)
 {
     mcp_builder_free(offer->shown);
+    mcp_builder_free(offer->legacy_shown);
     mcpi_free(offer->mem, offer);
 }
 

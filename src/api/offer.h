@@ -28,6 +28,7 @@ struct mcpi_offer {
     void (*destroy)(struct mcpi_offer *offer); /* its own parts, and the block */
     const char *key; /* by which it is found: a name, a URI, a template; in the block */
     mcp_builder *shown; /* the object that lists have of it; not written to any more */
+    mcp_builder *legacy_shown; /* the same for the legacy era; NULL: no other */
     struct mcpi_handler handler;
     struct mcpi_handler complete; /* of a prompt or a template */
 };

@@ -11,9 +11,13 @@
 #include "api/time.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "json/value.h"
 
 /* Far above any list that somebody would want as a whole. */
 #define MCPI_PAGES_MAX 1000
+
+/* All pages together may be as large as so many of the longest messages. */
+#define MCPI_PAGES_MESSAGES_MAX 4
 
 struct list_kind {
     const char *key; /* of the result */
@@ -42,6 +46,7 @@ struct pages {
     mcp_builder *builder;
     struct page *last;
     size_t count;
+    size_t bytes; /* that they keep */
 };
 
 static void
@@ -55,6 +60,7 @@ pages_clear(struct pages *p)
         mcpi_free(p->client->host.mem, page);
     }
     p->count = 0;
+    p->bytes = 0;
 }
 
 /* What is left of the total is the next page's. */
@@ -90,6 +96,22 @@ pages_check_cursor(const struct pages *p, const char *cursor, mcp_error *err)
     return 0;
 }
 
+/* The page that was added last. A server that never comes to an end must not fill
+ * memory until then. */
+static int
+pages_check(const struct pages *p, mcp_error *err)
+{
+    const mcp_json *result = mcp_reply_result(p->last->reply);
+
+    if (p->bytes / MCPI_PAGES_MESSAGES_MAX > p->client->max_bytes)
+        return mcpi_error_set(err, MCP_E_LIMIT, "the list of %s is too long",
+                              p->kind->key);
+    if (mcp_json_get_type(mcp_json_get(result, p->kind->key)) != MCP_JSON_ARRAY)
+        return mcpi_error_set(err, MCP_E_PROTO, "a page of the list of %s has no list",
+                              p->kind->key);
+    return 0;
+}
+
 static int
 pages_add(struct pages *p, mcp_reply *take_reply, mcp_error *err)
 {
@@ -103,7 +125,8 @@ pages_add(struct pages *p, mcp_reply *take_reply, mcp_error *err)
     page->before = p->last;
     p->last = page;
     p->count++;
-    return 0;
+    p->bytes += mcpi_doc_bytes(mcpi_reply_doc(take_reply));
+    return pages_check(p, err);
 }
 
 static int

@@ -82,6 +82,16 @@ request_may_ask(const mcp_request *req)
     return mcp_request_is_canceled(req) ? MCP_E_CANCELED : 0;
 }
 
+/* Its handler may; a middleware may not, because it is not asked again when the answer
+ * is there. */
+static int
+handler_may_ask(const mcp_request *req)
+{
+    int r = request_may_ask(req);
+
+    return r == 0 && !req->entered ? MCP_E_STATE : r;
+}
+
 bool
 mcp_request_can_ask(const mcp_request *req, unsigned what)
 {
@@ -154,7 +164,7 @@ mcpi_question_check(mcp_request *req, const char *key)
 
     if (!req || !key)
         return MCP_E_INVAL;
-    r = request_may_ask(req);
+    r = handler_may_ask(req);
     if (r < 0)
         return r;
     len = strlen(key);
@@ -250,7 +260,7 @@ mcp_request_set_state(mcp_request *req, const char *text)
 
     if (!req || !text || !mcpi_text_fits(text))
         return MCP_E_INVAL;
-    r = request_may_ask(req);
+    r = handler_may_ask(req);
     if (r < 0)
         return r;
     if (strlen(text) > MCPI_ASKING_STATE_MAX)

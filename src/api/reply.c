@@ -1,30 +1,24 @@
 /* reply.c - an answer: the message that brought it, and ways to look into it */
 #include "api/reply.h"
 
-static mcp_doc *
-reply_doc(const mcp_reply *reply)
-{
-    return (mcp_doc *)(uintptr_t)reply;
-}
-
 mcp_reply *
 mcp_reply_ref(mcp_reply *reply)
 {
     if (reply)
-        mcp_doc_ref(reply_doc(reply));
+        mcp_doc_ref(mcpi_reply_doc(reply));
     return reply;
 }
 
 void
 mcp_reply_free(mcp_reply *reply)
 {
-    mcp_doc_free(reply_doc(reply));
+    mcp_doc_free(mcpi_reply_doc(reply));
 }
 
 const mcp_json *
 mcp_reply_result(const mcp_reply *reply)
 {
-    return mcp_json_get(mcp_doc_root(reply_doc(reply)), "result");
+    return mcp_json_get(mcp_doc_root(mcpi_reply_doc(reply)), "result");
 }
 
 bool

@@ -16,4 +16,11 @@ mcpi_reply_of(mcp_doc *doc)
     return (mcp_reply *)doc;
 }
 
+/* And back; borrowed. */
+static inline mcp_doc *
+mcpi_reply_doc(const mcp_reply *reply)
+{
+    return (mcp_doc *)(uintptr_t)reply;
+}
+
 #endif

@@ -248,6 +248,7 @@ decoded_free(mcp_request *req)
 
 struct mcpi_defer {
     struct mcpi_defer *next;
+    bool early; /* by a middleware: for the request, not for one run of its handler */
     void (*fn)(void *user);
     void *user;
 };
@@ -266,6 +267,7 @@ mcp_request_defer(mcp_request *req, void (*fn)(void *user), void *user)
         return MCP_E_NOMEM;
     defer->fn = fn;
     defer->user = user;
+    defer->early = !req->entered;
     pthread_mutex_lock(&req->lock);
     defer->next = req->defers;
     req->defers = defer;
@@ -273,13 +275,16 @@ mcp_request_defer(mcp_request *req, void (*fn)(void *user), void *user)
     return 0;
 }
 
+/* Early ones are the last. */
 static struct mcpi_defer *
-defer_pop(mcp_request *req)
+defer_pop(mcp_request *req, bool early_too)
 {
     struct mcpi_defer *defer;
 
     pthread_mutex_lock(&req->lock);
     defer = req->defers;
+    if (defer && defer->early && !early_too)
+        defer = NULL;
     if (defer)
         req->defers = defer->next;
     pthread_mutex_unlock(&req->lock);
@@ -287,11 +292,11 @@ defer_pop(mcp_request *req)
 }
 
 static void
-defers_run(mcp_request *req)
+defers_run(mcp_request *req, bool early_too)
 {
     struct mcpi_defer *defer;
 
-    for (defer = defer_pop(req); defer; defer = defer_pop(req)) {
+    while ((defer = defer_pop(req, early_too)) != NULL) {
         defer->fn(defer->user);
         mcpi_free(req->host->mem, defer);
     }
@@ -417,8 +422,7 @@ request_make_answer(mcp_request *req, int status)
     bool canceled = mcp_request_is_canceled(req);
     mcp_error why = {0};
 
-    if (canceled &&
-        (status == MCP_E_CANCELED || status == 0 || status == MCP_E_INPUT))
+    if (canceled && (status == MCP_E_CANCELED || status == 0 || status == MCP_E_INPUT))
         return; /* nobody will read it */
     if (status == MCP_E_INPUT)
         status = mcpi_asking_close(req, &why);
@@ -442,12 +446,18 @@ request_end_bound(mcp_request *req)
         mcpi_token_run_hooks(token);
 }
 
+static void
+request_release(mcp_request *req, bool early_too)
+{
+    mcpi_request_unhook_all(req);
+    defers_run(req, early_too);
+    request_end_bound(req);
+}
+
 void
 mcpi_request_release(mcp_request *req)
 {
-    mcpi_request_unhook_all(req);
-    defers_run(req);
-    request_end_bound(req);
+    request_release(req, true);
 }
 
 /* How a handler took its cancel. */
@@ -485,10 +495,12 @@ mcpi_request_go_home(mcp_request *req)
     request_tally(req);
     request_forget_told(req);
     mcpi_asking_note_first(req);
-    if (req->rests)
+    if (req->rests) {
         mcpi_asking_rest(req);
-    else
+        defers_run(req, true); /* unless the next run has them */
+    } else {
         mcpi_exchange_finish(req->x, &req->out.answer, mcpi_loop_now(host->inside));
+    }
     mcpi_request_free(req);
     host->went_home(host);
 }
@@ -510,8 +522,10 @@ mcpi_request_end(mcp_request *req, int status)
     if (req->entered && req->handler->kind == MCPI_STARTS)
         atomic_fetch_sub_explicit(&req->host->tally.live_handlers, 1,
                                   memory_order_relaxed);
-    mcpi_request_release(req);
+    request_release(req, status != MCP_E_INPUT); /* which may not be the end of it */
     request_make_answer(req, status);
+    if (status == MCP_E_INPUT && !req->rests)
+        defers_run(req, true);
     if (!mcpi_loop_is_here(loop) || atomic_load(&req->report_posted))
         mcpi_loop_post(loop, &req->home);
     else if (req->starting)

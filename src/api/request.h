@@ -44,12 +44,12 @@ struct mcp_request {
     bool rests;                          /* over, and the client is to be asked */
     int status;                          /* how it ended; before: could be found */
     atomic_uint log_from; /* mcp_severity: the least that is wanted; 0: nothing */
-    atomic_bool canceled;                /* told to stop; reason is readable */
-    atomic_bool over;                    /* somebody ends it */
-    _Atomic(struct mcpi_token *) token;  /* NULL until needed */
-    _Atomic(const char *) id_text;       /* likewise */
-    struct mcpi_list told;               /* in host->told; under its lock */
-    int64_t told_at;                     /* likewise */
+    atomic_bool canceled; /* told to stop; reason is readable */
+    atomic_bool over;     /* somebody ends it */
+    _Atomic(struct mcpi_token *) token; /* NULL until needed */
+    _Atomic(const char *) id_text;      /* likewise */
+    struct mcpi_list told;              /* in host->told; under its lock */
+    int64_t told_at;                    /* likewise */
     struct mcpi_post home;
     struct mcpi_post report; /* something waits in reports */
     struct mcpi_job job;

@@ -353,8 +353,6 @@ structured_text(const mcp_result *out, const char **ret_text, size_t *ret_len,
     if (r < 0)
         return mcpi_error_set(err, r, "structured output: %s",
                               r == MCP_E_STATE ? "not finished" : mcp_status_text(r));
-    if (text[0] != '{')
-        return mcpi_error_set(err, MCP_E_INVAL, "structured output is not an object");
     *ret_text = text;
     return 0;
 }
@@ -399,7 +397,8 @@ close_tool(struct mcp_result *out, mcp_error *err)
     if (!out->has_block && text) /* for clients that know only content */
         (void)mcpi_tool_result_text(out, text, len);
     mcpi_result_list_end(out);
-    if (text) {
+    if (text &&
+        (out->modern || text[0] == '{')) { /* the legacy era knows only objects */
         MCPI_BUF_LITERAL(body, ",\"structuredContent\":");
         mcpi_buf_append(body, text, len);
     }

@@ -5,10 +5,11 @@
  * all: those the library answers itself (initialize, server/discover, ping), those it
  * has a function for, and those it does not know.
  */
-#include "api/logging.h"
 #include "api/asking.h"
+#include "api/logging.h"
 #include "api/methods.h"
 #include "api/server.h"
+#include "core/peer.h"
 
 /* ---- while it is served ------------------------------------------------- */
 
@@ -244,8 +245,8 @@ on_route(void *user, struct mcpi_exchange *x, struct mcpi_refusal *why)
         return MCP_E_NOMEM;
     }
     serve_by_method(req);
-    mcpi_exchange_serve(
-        x, req->serve == mcpi_listen ? &listen_ops : &mcpi_request_ops, req);
+    mcpi_exchange_serve(x, req->serve == mcpi_listen ? &listen_ops : &mcpi_request_ops,
+                        req);
     return 0;
 }
 
@@ -269,6 +270,8 @@ on_observe(void *user, struct mcpi_exchange *x)
     mcp_request *req = request_of(user, x);
 
     mcpi_offers_say(user); /* it may be what is asked for */
+    if (x->rpc.method == MCPI_METHOD_INITIALIZE && !x->peer->initialized)
+        x->peer->promised = ((mcp_server *)user)->said;
     if (!req) {
         mcpi_exchange_serve(x, &memory_ops, NULL);
         return;

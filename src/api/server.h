@@ -60,8 +60,8 @@ struct mcp_server {
     enum mcp_cache_scope list_scope;
     size_t page, max_clients;
     int64_t stop_us, overdue_us;
-    int64_t ask_us;   /* that long a client may think (legacy) */
-    int64_t state_ms; /* or take between two rounds */
+    int64_t ask_us;                         /* that long a client may think (legacy) */
+    int64_t state_ms;                       /* or take between two rounds */
     unsigned char state_key[MCPI_AEAD_KEY]; /* seals what travels meanwhile */
     pid_t parent; /* who had started us when the server was made */
     mcp_middleware *middleware;

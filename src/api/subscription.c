@@ -463,7 +463,7 @@ source_claim(mcp_subscription *s)
 }
 
 int
-mcpi_source_begin(mcp_subscription *s, mcp_error *err)
+mcpi_source_begin(mcp_subscription *s, mcp_subscription **ret, mcp_error *err)
 {
     if (source_claim(s) < 0)
         return mcpi_error_set(err, MCP_E_CLOSED, "the connection is closed");
@@ -474,6 +474,7 @@ mcpi_source_begin(mcp_subscription *s, mcp_error *err)
     mcpi_timer_init(&s->timer, source_expired);
     s->begin_out = true;
     mcpi_source_ref(s); /* the loop side */
+    *ret = s;
     mcpi_loop_post(s->client->host.inside, &s->begin);
     return 0;
 }

@@ -116,8 +116,9 @@ void mcpi_source_show(mcp_subscription *s);
 /* Its lane, if it has callbacks. [any] */
 int mcpi_source_init_lane(mcp_subscription *s);
 
-/* Claim its id and post its beginning. MCP_E_CLOSED. [any] */
-int mcpi_source_begin(mcp_subscription *s, mcp_error *err);
+/* Claim its id and post its beginning. *ret is set before anything can run of it.
+ * MCP_E_CLOSED. [any] */
+int mcpi_source_begin(mcp_subscription *s, mcp_subscription **ret, mcp_error *err);
 
 /* The server has agreed to these lists, and to the wishes that say so. [loop] */
 void mcpi_source_opened(mcp_subscription *s, unsigned lists);

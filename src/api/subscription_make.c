@@ -267,11 +267,9 @@ source_open(struct mcp_client *client, const mcp_subscribe *opt, mcp_subscriptio
     r = mcpi_source_make(client, opt, &s, err);
     if (!s)
         return r;
-    r = mcpi_source_begin(s, err);
+    r = mcpi_source_begin(s, ret, err);
     if (r < 0)
         mcpi_source_unref(s);
-    else
-        *ret = s;
     return r;
 }
 
@@ -287,15 +285,15 @@ source_open_and_wait(struct mcp_client *client, const mcp_subscribe *opt,
     if (!s)
         return r;
     mcpi_source_ref(s); /* a callback may free it before this thread wakes */
-    r = mcpi_source_begin(s, err);
+    r = mcpi_source_begin(s, ret, err);
     if (r < 0) {
         mcpi_source_unref(s);
     } else {
         r = mcpi_source_await(s, err);
-        if (r < 0)
+        if (r < 0) {
             mcpi_source_free(s); /* no callback ran */
-        else
-            *ret = s;
+            *ret = NULL;
+        }
     }
     mcpi_source_unref(s);
     return r;

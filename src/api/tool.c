@@ -10,12 +10,16 @@
 
 /* ---- what is given as JSON text ----------------------------------------- */
 
-/* A schema of the program's: compiled, and written into lists as it is. Both eras want
- * "type": "object" at the root of an input; the legacy one wants it of an output
- * too. */
+static bool
+wants_object(const mcp_json *schema)
+{
+    return mcp_json_is_string(mcp_json_get(schema, "type"), "object");
+}
+
+/* A schema of the program's: compiled, and written into lists as it is. */
 static int
 schema_take(struct mcpi_tool *tool, const char *text, const char *key,
-            mcp_schema **ret_schema, mcp_error *err)
+            mcp_schema **ret_schema, bool *ret_is_object, mcp_error *err)
 {
     const mcp_schema_options opt = MCP_SCHEMA_OPTIONS(.allocator = tool->offer.mem);
     const mcp_json *root;
@@ -27,15 +31,11 @@ schema_take(struct mcpi_tool *tool, const char *text, const char *key,
     if (r < 0)
         return r;
     root = mcp_doc_root(doc);
-    if (!mcp_json_is_string(mcp_json_get(root, "type"), "object"))
-        r = mcpi_error_set(err, MCP_E_INVAL,
-                           "its %s must have \"type\": \"object\" at its root", key);
-    if (r == 0) {
-        r = mcp_schema_compile(root, &opt, ret_schema, &why);
-        if (r < 0)
-            (void)mcpi_error_set(err, r, "its %s: %s", key, why.message);
-    }
-    if (r == 0)
+    *ret_is_object = wants_object(root);
+    r = mcp_schema_compile(root, &opt, ret_schema, &why);
+    if (r < 0)
+        (void)mcpi_error_set(err, r, "its %s: %s", key, why.message);
+    else
         mcp_builder_value(tool->offer.shown, key, root);
     mcp_doc_free(doc);
     return r;
@@ -62,13 +62,22 @@ table_take(struct mcpi_tool *tool, const mcp_field *table, const char *key,
 static int
 input_take(struct mcpi_tool *tool, const mcp_tool *definition, mcp_error *err)
 {
+    bool is_object;
+    int r;
+
     if (definition->fields && definition->input_schema)
         return mcpi_error_set(err, MCP_E_INVAL, "it has fields and an input schema");
     if (definition->fields)
         return table_take(tool, definition->fields, "inputSchema", &tool->input, err);
-    if (definition->input_schema)
-        return schema_take(tool, definition->input_schema, "inputSchema",
-                           &tool->input_schema, err);
+    if (definition->input_schema) {
+        r = schema_take(tool, definition->input_schema, "inputSchema",
+                        &tool->input_schema, &is_object, err);
+        if (r == 0 && !is_object)
+            r = mcpi_error_set(
+                err, MCP_E_INVAL,
+                "its inputSchema must have \"type\": \"object\" at its root");
+        return r;
+    }
     mcp_builder_begin_object(tool->offer.shown, "inputSchema");
     mcp_builder_string(tool->offer.shown, "type", "object");
     mcp_builder_end(tool->offer.shown);
@@ -76,8 +85,10 @@ input_take(struct mcpi_tool *tool, const mcp_tool *definition, mcp_error *err)
 }
 
 static int
-output_take(struct mcpi_tool *tool, const mcp_tool *definition, mcp_error *err)
+output_take(struct mcpi_tool *tool, const mcp_tool *definition, bool *ret_is_object,
+            mcp_error *err)
 {
+    *ret_is_object = true;
     if (definition->output_fields && definition->output_schema)
         return mcpi_error_set(err, MCP_E_INVAL,
                               "it has output fields and an output schema");
@@ -86,7 +97,7 @@ output_take(struct mcpi_tool *tool, const mcp_tool *definition, mcp_error *err)
                           &tool->output, err);
     if (definition->output_schema)
         return schema_take(tool, definition->output_schema, "outputSchema",
-                           &tool->output_schema, err);
+                           &tool->output_schema, ret_is_object, err);
     return 0;
 }
 
@@ -113,10 +124,35 @@ hints_build(mcp_builder *b, const mcp_tool *definition)
     mcp_builder_end(b);
 }
 
+/* What is no object has no place in the legacy era: neither the schema nor the output
+ * (2025-11-25, schema, Tool and CallToolResult). */
+static int
+render_legacy(struct mcpi_tool *tool, mcp_error *err)
+{
+    mcp_builder *b = mcp_builder_new(tool->offer.mem);
+    mcp_json_iterator it;
+    mcp_doc *doc;
+    int r;
+
+    tool->offer.legacy_shown = b;
+    r = b ? mcp_builder_parse(tool->offer.shown, &doc) : MCP_E_NOMEM;
+    if (r == 0) {
+        mcp_builder_begin_object(b, NULL);
+        for (it = mcp_json_each(mcp_doc_root(doc)); mcp_json_next(&it);)
+            if (!mcp_json_is_string(it.key, "outputSchema"))
+                mcp_builder_value(b, mcp_json_string(it.key, ""), it.value);
+        mcp_builder_end(b);
+        mcp_doc_free(doc);
+        r = mcp_builder_status(b);
+    }
+    return r < 0 ? mcpi_error_set(err, r, "%s", mcp_status_text(r)) : 0;
+}
+
 static int
 tool_render(struct mcpi_tool *tool, const mcp_tool *definition, mcp_error *err)
 {
     mcp_builder *b = tool->offer.shown;
+    bool is_object = true;
     int r;
 
     mcp_builder_begin_object(b, NULL);
@@ -128,7 +164,7 @@ tool_render(struct mcpi_tool *tool, const mcp_tool *definition, mcp_error *err)
     mcpi_icons_build(b, "icons", definition->icons);
     r = input_take(tool, definition, err);
     if (r == 0)
-        r = output_take(tool, definition, err);
+        r = output_take(tool, definition, &is_object, err);
     if (r < 0)
         return r;
     hints_build(b, definition);
@@ -137,7 +173,9 @@ tool_render(struct mcpi_tool *tool, const mcp_tool *definition, mcp_error *err)
         return r;
     mcp_builder_end(b);
     r = mcp_builder_status(b);
-    return r < 0 ? mcpi_error_set(err, r, "%s", mcp_status_text(r)) : 0;
+    if (r < 0)
+        return mcpi_error_set(err, r, "%s", mcp_status_text(r));
+    return is_object ? 0 : render_legacy(tool, err);
 }
 
 /* ---- making one --------------------------------------------------------- */

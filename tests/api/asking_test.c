@@ -231,12 +231,13 @@ middleware_sees_one_request(void **state)
 
     (void)state;
     start_with_middleware(&raw, &twice, &passed);
-    assert_int_equal(atomic_load(&passed.deferred), 1); /* the run is over */
+    assert_int_equal(atomic_load(&passed.deferred), 0); /* the request is not over */
     assert_int_equal(atomic_load(&passed.after), 0);
     ask_send(&raw, NO_ROOTS("1"));
     ask_send(&raw, NO_ROOTS("2"));
     ask_expect_text(&raw, "1", "both");
     assert_int_equal(atomic_load(&passed.before), 1);
+    assert_int_equal(atomic_load(&passed.deferred), 1);
     assert_int_equal(atomic_load(&passed.after), 1);
     assert_int_equal(atomic_load(&passed.canceled), 0);
     ask_done(&raw);
@@ -255,6 +256,7 @@ middleware_is_told_of_a_cancel_while_asking(void **state)
     RAW_UNTIL(atomic_load(&passed.canceled) == 1);
     assert_int_equal(atomic_load(&passed.after), 0);
     assert_over(&raw, &twice);
+    RAW_UNTIL(atomic_load(&passed.deferred) == 1);
     ask_done(&raw);
 }
 
@@ -333,6 +335,36 @@ J2_late_answer_is_dropped(void **state)
     ask_expect(&raw, TAKEN_BACK("2", ORPHANED));
     raw_expect_silence(&raw);
     assert_over(&raw, &twice);
+    ask_done(&raw);
+}
+
+/* What was answered is kept until all is: that counts as the requests themselves do. */
+static void
+answers_that_are_kept_are_bounded(void **state)
+{
+    static char answer[40000], line[sizeof(answer) + 200];
+    struct twice twice = {0};
+    struct raw raw;
+    char id[16];
+    int calls;
+
+    (void)state;
+    memset(answer, 'a', sizeof(answer) - 1);
+    ask_start_with(&raw, false, MCP_TOOL(.run = twice_run, .user = &twice),
+                   MCP_SERVER_OPTIONS(.held_bytes = 200000));
+    for (calls = 1; calls <= 20; calls++) {
+        snprintf(id, sizeof(id), "%d", calls);
+        ask_call(&raw, id, "");
+        if (!strstr(raw_line(&raw), "roots/list"))
+            break;
+        ask_expect_member(&raw, "method", "'roots/list'");
+        snprintf(
+            line, sizeof(line),
+            "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"roots\":[],\"x\":\"%s\"}}",
+            2 * calls - 1, answer);
+        raw_send(&raw, line); /* and never the other one */
+    }
+    assert_in_range(calls, 3, 10);
     ask_done(&raw);
 }
 
@@ -535,6 +567,7 @@ flow_answer(struct raw *raw)
 static void
 flow(struct test_mem *mem, void *user)
 {
+    struct passed passed = {0};
     struct twice twice = {0};
     struct raw raw;
 
@@ -542,6 +575,8 @@ flow(struct test_mem *mem, void *user)
     if (raw_make_in(&raw, mem, MCP_SERVER_OPTIONS(.page = 0)) < 0)
         return;
     raw.lenient = true;
+    (void)mcp_server_use(raw.server,
+                         &MCP_MIDDLEWARE(.before = on_before, .user = &passed));
     if (mcp_server_add_tool(raw.server,
                             &MCP_TOOL(.name = "t", .reply = twice_run, .user = &twice),
                             NULL) == 0 &&
@@ -569,6 +604,7 @@ TEST_MAIN(TEST(handler_runs_again_when_all_are_answered), TEST(progress_goes_on_
           TEST(middleware_is_told_of_a_cancel_while_asking),
           TEST(L4_refused_question_ends_the_request_and_its_siblings),
           TEST(what_is_no_answer_ends_the_request),
+          TEST(answers_that_are_kept_are_bounded),
           TEST(J1_question_that_times_out_is_taken_back),
           TEST(J2_late_answer_is_dropped),
           TEST(L10_J6_cancel_takes_all_questions_back_and_says_no_more),

@@ -429,6 +429,75 @@ a_scope_ends_what_is_being_checked(void **state)
 }
 
 static void
+a_list_that_changes_while_it_is_read_is_warned_of(void **state)
+{
+    struct watched w;
+    mcp_call *call;
+
+    watched_open(&w, state);
+    plan_call(&w, OUTPUT("x"));
+    plan_list(&w, NULL);
+    assert_int_equal(
+        mcp_client_start_tool(w.f.client, "t", NULL, NULL, NULL, NULL, &call), 0);
+    script_line(&w.f.s, "tools/list", 1);
+    script_say(&w.f.s, "{\"jsonrpc\":\"2.0\",\"method\":"
+                       "\"notifications/tools/list_changed\"}");
+    script_say(&w.f.s,
+               "{\"jsonrpc\":\"2.0\",\"id\":2," LIST(TOOL("t", "integer"), "") "}");
+    assert_int_equal(mcp_call_wait(call, MCP_TIMEOUT_NONE, NULL, NULL), 0);
+    assert_int_equal(atomic_load(&w.warnings), 1);
+    assert_string_equal(
+        w.line, "the output of tool t is not checked: the list of tools changes");
+    mcp_call_free(call);
+    fixture_close(&w.f);
+}
+
+/* Callbacks that block have all workers, so that nobody is left for the check. */
+static void
+workers_block(struct watched *w, bool block)
+{
+    int i;
+
+    told_gate(&w->f.told, block);
+    for (i = 0; block && i < 16; i++)
+        assert_int_equal(mcp_client_start(w->f.client, "x/any", NULL, NULL, told_done,
+                                          &w->f.told, NULL),
+                         0);
+    if (block)
+        told_await(&w->f.told, at_gate, 16);
+}
+
+static void
+L5_the_clocks_cover_the_check(void **state)
+{
+    const mcp_call_options opts[] = {MCP_CALL_OPTIONS(.total_ms = 200),
+                                     MCP_CALL_OPTIONS(.timeout_ms = 200)};
+    const int ends[] = {MCP_E_TOTAL_TIMEOUT, MCP_E_TIMEOUT};
+    struct watched w;
+    mcp_call *call;
+    size_t i;
+
+    watched_open(&w, state);
+    plan_call(&w, OUTPUT(1));
+    plan_list(&w, LIST(TOOL("t", "integer"), ""));
+    assert_int_equal(call_t(&w, NULL, NULL), 0);
+    workers_block(&w, true);
+    for (i = 0; i < 2; i++) {
+        plan_call(&w, OUTPUT(1));
+        assert_int_equal(
+            mcp_client_start_tool(w.f.client, "t", NULL, &opts[i], NULL, NULL, &call),
+            0);
+        assert_int_equal(mcp_call_wait(call, 10000, NULL, NULL), ends[i]);
+        mcp_call_free(call);
+    }
+    workers_block(&w, false);
+    plan_call(&w, OUTPUT(1));
+    assert_int_equal(call_t(&w, &opts[0], NULL), 0);
+    assert_int_equal(script_count(&w.f.s, FRAME), 0); /* it was answered */
+    fixture_close(&w.f);
+}
+
+static void
 what_is_being_checked_outlives_the_connection(void **state)
 {
     struct watched w;
@@ -585,6 +654,8 @@ TEST_MAIN(IN_BOTH_ERAS(an_unknown_tool_has_the_list_fetched_once),
           IN_BOTH_ERAS(B32_a_free_covers_the_list),
           IN_BOTH_ERAS(B14_what_is_being_checked_can_still_be_canceled),
           TEST(a_scope_ends_what_is_being_checked),
+          IN_BOTH_ERAS(a_list_that_changes_while_it_is_read_is_warned_of),
+          IN_BOTH_ERAS(L5_the_clocks_cover_the_check),
           TEST(what_is_being_checked_outlives_the_connection),
           TEST(B32_a_free_while_it_is_checked_tells_nobody),
           TEST(without_workers_it_is_checked_on_the_loop),

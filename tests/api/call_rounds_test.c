@@ -199,8 +199,9 @@ read_ids(void *user)
     struct reader *reader = user;
     size_t length = 0;
 
-    while (!atomic_load(&reader->stop))
+    do /* also if it is late: all is over by then */
         length += strlen(mcp_call_id(reader->call));
+    while (!atomic_load(&reader->stop));
     assert_true(length > 0);
     return NULL;
 }
@@ -527,6 +528,51 @@ two_rounds(struct test_mem *mem)
 }
 
 static void
+B34_a_cancel_by_hand_ends_a_call_between_rounds(void **state)
+{
+    struct asked a;
+    mcp_call *call;
+
+    (void)state;
+    asked_open(&a, &SCRIPT_OPTIONS(.elicit.run = think));
+    call = start_thinking(&a, NULL);
+    assert_int_equal(mcp_client_notify(a.f.client, FRAME,
+                                       "{\"requestId\":1,\"reason\":\"by hand\"}"),
+                     0);
+    told_await(&a.f.told, done, 1);
+    assert_int_equal(told_status(&a.f.told), MCP_E_CANCELED);
+    told_await(&a.inside, done, 1);
+    assert_wrote(&a, 1, 0); /* the request was answered: nothing to tell (L2) */
+    mcp_call_free(call);
+    asked_close(&a);
+}
+
+static void
+a_request_that_cannot_ask_is_answered_by_none_that_does(void **state)
+{
+    static const char *const methods[] = {
+        "tools/list",   "resources/list",      "resources/templates/list",
+        "prompts/list", "completion/complete", "server/discover"};
+    struct asked a;
+    size_t i;
+
+    (void)state;
+    asked_open(&a, &SCRIPT_OPTIONS(.elicit.reply = say_no));
+    for (i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+        script_plan(&a.f.s, methods[i], ASKS("a"));
+        assert_int_equal(
+            mcp_client_call(a.f.client, methods[i], NULL, NULL, NULL, NULL),
+            MCP_E_PROTO);
+    }
+    assert_int_equal(told_count(&a.inside, states), 0); /* nobody was asked */
+    script_plan(&a.f.s, "x/any", ASKS("a"));            /* an extension may */
+    script_plan(&a.f.s, "x/any", DONE);
+    assert_int_equal(mcp_client_call(a.f.client, "x/any", NULL, NULL, NULL, NULL), 0);
+    assert_int_equal(told_count(&a.inside, states), 1);
+    asked_close(&a);
+}
+
+static void
 each_allocation_of_two_rounds_may_fail(void **state)
 {
     struct test_mem mem;
@@ -561,4 +607,6 @@ TEST_MAIN(TEST(each_round_has_an_id_of_its_own),
           TEST(L6_a_server_may_not_ask_for_ever), TEST(rounds_may_be_the_callers_own),
           TEST(L8_the_state_of_a_canceled_call_is_forgotten),
           TEST(what_took_several_rounds_is_not_kept),
+          TEST(B34_a_cancel_by_hand_ends_a_call_between_rounds),
+          TEST(a_request_that_cannot_ask_is_answered_by_none_that_does),
           TEST(each_allocation_of_two_rounds_may_fail))

@@ -69,7 +69,7 @@ page(struct mcpi_catalog *catalog, const char *from, size_t most, char names[32]
 
     mcpi_buf_init(&buf, catalog->mem, 65536);
     mcpi_buf_char(&buf, '{');
-    r = mcpi_catalog_page(catalog, from, most, &buf);
+    r = mcpi_catalog_page(catalog, from, most, true, &buf);
     mcpi_buf_char(&buf, '}');
     if (r == 0) {
         assert_int_equal(mcp_doc_parse(buf.data, buf.len, NULL, &doc, NULL), 0);
@@ -404,10 +404,10 @@ flow_in(struct test_mem *mem, void *user)
     (void)add(&catalog, "a");
     (void)add(&catalog, "b");
     mcpi_buf_init(&buf, &mem->allocator, 65536);
-    if (mcpi_catalog_page(&catalog, NULL, 1, &buf) == 0 && !atomic_load(&mem->failed))
+    if (mcpi_catalog_page(&catalog, NULL, 1, true, &buf) == 0 && !atomic_load(&mem->failed))
         assert_int_equal(buf.status, 0);
     mcpi_buf_clear(&buf);
-    cursor = mcpi_catalog_page(&catalog, "AAAAAAAAAAAAAAAA", 1, &buf);
+    cursor = mcpi_catalog_page(&catalog, "AAAAAAAAAAAAAAAA", 1, true, &buf);
     assert_true(cursor == MCP_E_INVAL || atomic_load(&mem->failed));
     mcpi_buf_done(&buf);
     mcpi_catalog_done(&catalog);

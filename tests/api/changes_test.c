@@ -97,6 +97,62 @@ changes_within_the_time_are_told_once(void **state)
     raw_done(&raw);
 }
 
+/* Only what was negotiated may be used (2025-11-25, basic/lifecycle): this session was
+ * told that there are prompts, and no tools. */
+static void
+a_session_hears_of_no_list_that_it_was_not_promised(void **state)
+{
+    struct raw raw;
+
+    (void)state;
+    raw_make(&raw, MCP_SERVER_OPTIONS(.offers = MCP_PROMPTS_CHANGED, .changes_ms = -1));
+    raw_start(&raw, false);
+    raw_tool(&raw, MCP_TOOL(.name = "t", .reply = reply_ok));
+    assert_int_equal(mcp_server_add_prompt(
+                         raw.server, &MCP_PROMPT(.name = "p", .reply = reply_ok), NULL),
+                     0);
+    raw_expect(&raw, "\"method\":\"notifications/prompts/list_changed\"");
+    raw_expect_silence(&raw);
+    raw_done(&raw);
+}
+
+/* Log messages are dropped when a client does not read them; what has changed is not. */
+static void
+a_session_that_does_not_read_hears_of_changes_when_it_does(void **state)
+{
+    static char noise[16384];
+    const char *line;
+    struct raw raw;
+
+    (void)state;
+    memset(noise, 'n', sizeof(noise));
+    noise[0] = noise[sizeof(noise) - 1] = '"';
+    raw_make(&raw, MCP_SERVER_OPTIONS(.offers = ALL, .changes_ms = -1));
+    raw_start(&raw, false);
+    watch(&raw, "a:1", "a:2");
+    for (int i = 0; i < 640; i++) { /* five times what waits for one client, */
+        assert_int_equal(mcp_server_log(raw.server, MCP_SEVERITY_ERROR, NULL,
+                                        i < 320 ? noise : "1",
+                                        i < 320 ? sizeof(noise) : 1),
+                         0); /* and then what fits between */
+        if (i % 16 == 0)
+            raw_pause();
+    }
+    raw_tool(&raw, MCP_TOOL(.name = "t", .reply = reply_ok));
+    assert_int_equal(mcp_server_resource_updated(raw.server, "a:2"), 0);
+    raw_pause();
+    do
+        line = raw_line(&raw);
+    while (strstr(line, "notifications/message"));
+    if (strstr(line, "tools/list_changed")) {
+        raw_expect(&raw, "\"uri\":\"a:2\"");
+    } else { /* either may be first */
+        assert_non_null(strstr(line, "\"uri\":\"a:2\""));
+        raw_expect(&raw, "\"method\":\"notifications/tools/list_changed\"");
+    }
+    raw_done(&raw);
+}
+
 static bool
 raw_has_line(struct raw *raw, int ms)
 {
@@ -266,10 +322,9 @@ strange_unsubscribe(void *self, void *ticket)
 static void
 strange_init(struct strange_bus *bus)
 {
-    *bus = (struct strange_bus){.bus = {.publish = strange_publish,
-                                        .subscribe = strange_subscribe,
-                                        .unsubscribe = strange_unsubscribe,
-                                        .self = bus}};
+    *bus = (struct strange_bus){
+        .bus = MCP_BUS(.publish = strange_publish, .subscribe = strange_subscribe,
+                       .unsubscribe = strange_unsubscribe, .self = bus)};
 }
 
 static void
@@ -348,6 +403,16 @@ a_bus_that_cannot_be_used_makes_no_server(void **state)
     assert_int_equal(raw_make_in(&raw, NULL, MCP_SERVER_OPTIONS(.bus = &bus.bus)),
                      MCP_E_LIMIT);
     test_mem_done(raw.mem);
+    bus.subscribe_status = 0;
+    bus.bus.size = 0;
+    assert_int_equal(raw_make_in(&raw, NULL, MCP_SERVER_OPTIONS(.bus = &bus.bus)),
+                     MCP_E_INVAL);
+    test_mem_done(raw.mem);
+    bus.bus.size = offsetof(mcp_bus, unsubscribe); /* older than that member */
+    assert_int_equal(raw_make_in(&raw, NULL, MCP_SERVER_OPTIONS(.bus = &bus.bus)),
+                     MCP_E_INVAL);
+    test_mem_done(raw.mem);
+    bus.bus.size = sizeof(bus.bus);
     bus.bus.unsubscribe = NULL;
     assert_int_equal(raw_make_in(&raw, NULL, MCP_SERVER_OPTIONS(.bus = &bus.bus)),
                      MCP_E_INVAL);
@@ -543,6 +608,8 @@ notifications_of_a_client_are_heard(void **state)
 
 TEST_MAIN(TEST_ERAS(changes_of_a_turn_are_told_once),
           TEST_ERAS(changes_within_the_time_are_told_once),
+          TEST(a_session_hears_of_no_list_that_it_was_not_promised),
+          TEST(a_session_that_does_not_read_hears_of_changes_when_it_does),
           TEST_ERAS(changes_without_end_are_told_all_the_same),
           TEST_ERAS(many_changes_of_a_resource_are_one),
           TEST_ERAS(too_many_to_be_kept_apart_are_all), TEST(what_is_no_uri_is_refused),

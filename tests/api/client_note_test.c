@@ -1,5 +1,7 @@
 /* client_note_test.c - callbacks of the client itself: its state, and notifications */
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/client_fixture.h"
@@ -203,6 +205,8 @@ static const char *const said[] = {
     NOTE("elicitation/complete", "\"elicitationId\":\"e1\""),
     NOTE("resources/updated", "\"uri\":7"), /* says nothing */
     NOTE("elicitation/complete", ""),
+    NOTE("resources/updated", "\"uri\":\"a\\u0000b\""),  /* not of "a" */
+    NOTE("tools/list_changed", "\"uri\":\"file:///a\""), /* of no resource */
 };
 #define NOTES (sizeof said / sizeof said[0])
 
@@ -241,7 +245,9 @@ each_kind_has_its_callback(void **state)
              "change 1 -\nchange 2 -\nchange 4 -\nchange 8 file:///a\n"
              "elicited e1\n"
              "notifications/resources/updated\n"
-             "notifications/elicitation/complete\n");
+             "notifications/elicitation/complete\n"
+             "notifications/resources/updated\n"
+             "change 1 -\n");
 }
 
 static void
@@ -256,9 +262,10 @@ what_has_no_callback_is_a_notification_like_any(void **state)
              "notifications/tools/list_changed\nnotifications/prompts/list_changed\n"
              "notifications/resources/list_changed\nnotifications/resources/updated\n"
              "notifications/elicitation/complete\nnotifications/resources/updated\n"
-             "notifications/elicitation/complete\n");
-    heard_is(&f, &h, SCRIPT_OPTIONS(.on_change = on_change), 4,
-             "change 1 -\nchange 2 -\nchange 4 -\nchange 8 file:///a\n");
+             "notifications/elicitation/complete\nnotifications/resources/updated\n"
+             "notifications/tools/list_changed\n");
+    heard_is(&f, &h, SCRIPT_OPTIONS(.on_change = on_change), 5,
+             "change 1 -\nchange 2 -\nchange 4 -\nchange 8 file:///a\nchange 1 -\n");
     heard_is(&f, &h, SCRIPT_OPTIONS(.on_message = on_message), 2,
              "message 4 net {\"a\":1}\nmessage 3 - \"x\"\n");
     heard_is(&f, &h,
@@ -346,6 +353,47 @@ a_flood_does_not_fill_memory(void **state)
     fixture_close(&f);
 }
 
+static void
+count_line(void *user, enum mcp_log_level level, const char *line)
+{
+    (void)level;
+    if (strstr(line, "dropped"))
+        atomic_fetch_add((atomic_int *)user, 1);
+}
+
+static void
+a_flood_of_long_ones_does_not_fill_memory(void **state)
+{
+    enum { LONG = 1 << 20, MANY = 60 };
+    char *line = malloc(LONG + 200);
+    atomic_int dropped = 0;
+    struct fixture f;
+    int at, i;
+
+    (void)state;
+    assert_non_null(line);
+    at = snprintf(line, 100, "%s",
+                  "{\"jsonrpc\":\"2.0\",\"method\":\"test/flood\","
+                  "\"params\":{\"a\":\"");
+    memset(line + at, 'x', LONG);
+    snprintf(line + at + LONG, 10, "\"}}");
+    fixture_prepare(&f, MCP_ERA_LEGACY);
+    fixture_attach(&f, SCRIPT_OPTIONS(.on_notification = told_note,
+                                      .on_log = count_line, .log_user = &dropped));
+    told_gate(&f.told, true);
+    for (i = 0; i < MANY; i++)
+        script_say(&f.s, line);
+    assert_int_equal(mcp_client_ping(f.client, NULL, NULL), 0);
+    assert_int_equal(atomic_load(&dropped), 1); /* said once, not for each */
+    told_gate(&f.told, false);
+    told_await(&f.told, notes, 2);
+    mcp_client_free(f.client);
+    f.client = NULL;
+    assert_in_range(told_count(&f.told, notes), 2, 18);
+    fixture_close(&f);
+    free(line);
+}
+
 TEST_MAIN(TEST(a_client_tells_that_it_is_ready_and_that_it_is_gone),
           TEST(a_client_tells_that_it_could_not_be_opened),
           TEST(a_client_that_is_freed_tells_nothing_more),
@@ -357,4 +405,5 @@ TEST_MAIN(TEST(a_client_tells_that_it_is_ready_and_that_it_is_gone),
           TEST(each_kind_has_its_callback),
           TEST(what_has_no_callback_is_a_notification_like_any),
           TEST(a_message_about_a_call_is_told), TEST(a_flood_does_not_fill_memory),
+          TEST(a_flood_of_long_ones_does_not_fill_memory),
           TEST(each_allocation_of_a_note_may_fail))

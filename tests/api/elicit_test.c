@@ -220,6 +220,17 @@ assert_refused(const char *version, const char *able, int (*ask)(mcp_request *re
 }
 
 static int
+ask_by_titles(mcp_request *req)
+{
+    return mcp_request_elicit(
+        req, "who",
+        &MCP_ELICIT(.message = "Which?",
+                    .schema = "{\"type\":\"object\",\"properties\":{\"c\":{"
+                              "\"type\":\"string\",\"oneOf\":[{\"const\":\"r\","
+                              "\"title\":\"Red\"}]}}}"));
+}
+
+static int
 ask_to_go(mcp_request *req)
 {
     return mcp_request_elicit(
@@ -248,6 +259,7 @@ client_that_cannot_is_not_asked_for_forms(void **state)
     assert_refused(NULL, "{'elicitation':{'url':{}}}", ask_who, FORM);
     assert_refused("2025-03-26", "{'elicitation':{}}", ask_who, FORM);
     assert_refused("2025-06-18", "{'elicitation':{}}", ask_by_schema, FORM);
+    assert_refused("2025-06-18", "{'elicitation':{}}", ask_by_titles, FORM);
 }
 
 static void

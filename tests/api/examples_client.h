@@ -15,8 +15,7 @@ struct ears {
     struct fixture f;
     char *asked[4];
     atomic_size_t count;
-    char *told;
-    atomic_int notes;
+    char *told; /* set before f.told counts a note */
 };
 
 static void
@@ -70,24 +69,22 @@ on_message(mcp_client *client, enum mcp_severity severity, const char *logger,
     struct ears *e = user;
     char *text = text_of(data);
 
-    (void)client;
     assert_int_equal(severity, MCP_SEVERITY_ERROR);
     e->told = fill("{\"level\":\"error\",\"logger\":\"%s\",\"data\":%s}", logger, text);
     mcp_text_free(text, NULL);
-    atomic_fetch_add(&e->notes, 1);
+    told_note(client, "message", NULL, &e->f.told);
 }
 
 static void
 client_open(struct ears *e)
 {
     e->f.client = script_client(
-        &e->f.s,
-        &SCRIPT_OPTIONS(.allocator = &e->f.mem.allocator, .era = MCP_ERA_MODERN,
-                        .elicit.reply = on_elicit, .sample.reply = on_sample,
-                        .roots.reply = on_roots,
-                        .able = MCP_ABLE_URL | MCP_ABLE_SAMPLE_TOOLS,
-                        .messages = MCP_SEVERITY_DEBUG, .on_message = on_message,
-                        .user = e));
+        &e->f.s, &SCRIPT_OPTIONS(.allocator = &e->f.mem.allocator,
+                                 .era = MCP_ERA_MODERN, .elicit.reply = on_elicit,
+                                 .sample.reply = on_sample, .roots.reply = on_roots,
+                                 .able = MCP_ABLE_URL | MCP_ABLE_SAMPLE_TOOLS,
+                                 .messages = MCP_SEVERITY_DEBUG,
+                                 .on_message = on_message, .user = e));
 }
 
 static void
@@ -131,10 +128,10 @@ call_method(struct ears *e, const char *method, const mcp_call_options *opt,
     if (strcmp(method, "prompts/get") == 0)
         return mcp_client_get_prompt(client, "code_review", NULL, opt, reply, err);
     assert_string_equal(method, "completion/complete");
-    return mcp_client_complete(client,
-                               &MCP_COMPLETE(.prompt = "code_review",
-                                             .argument = "language", .value = "py"),
-                               opt, reply, err);
+    return mcp_client_complete(
+        client,
+        &MCP_COMPLETE(.prompt = "code_review", .argument = "language", .value = "py"),
+        opt, reply, err);
 }
 
 static void
@@ -210,8 +207,8 @@ static void
 feed_answer(struct asked *a, const struct example *example)
 {
     const mcp_json *id = mcp_json_get(example->root, "id");
+    bool opened_with = strcmp(a->method, "server/discover") == 0;
     pthread_t thread;
-    char *shown = text_of(id);
 
     a->opt = MCP_CALL_OPTIONS(.timeout_ms = WAIT_MS);
     if (mcp_json_get_type(id) == MCP_JSON_STRING)
@@ -220,10 +217,9 @@ feed_answer(struct asked *a, const struct example *example)
         a->opt.id = (mcp_id)MCP_NUMBER_ID(mcp_json_int(id, 0));
     script_plan(&a->e->f.s, a->method, NULL);
     assert_int_equal(pthread_create(&thread, NULL, ask_main, a), 0);
-    (void)script_line(&a->e->f.s, a->method, 1 + (a->method[7] == 'd'));
+    (void)script_line(&a->e->f.s, a->method, opened_with ? 2 : 1);
     script_say(&a->e->f.s, example->text);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    mcp_text_free(shown, NULL);
 }
 
 /* arg: the method. */
@@ -273,7 +269,8 @@ error(const struct example *example, const char *arg)
     ears_open(&e);
     script_plan(&e.f.s, arg, answer);
     assert_int_equal(call_method(&e, arg, NULL, NULL, &err), MCP_E_PEER);
-    assert_int_equal(err.rpc_code, mcp_json_int(mcp_json_get(example->root, "code"), 0));
+    assert_int_equal(err.rpc_code,
+                     mcp_json_int(mcp_json_get(example->root, "code"), 0));
     assert_string_equal(err.message,
                         mcp_json_string(mcp_json_get(example->root, "message"), ""));
     ears_close(&e);
@@ -450,10 +447,7 @@ message(const struct example *example, const char *arg)
 
     ears_open(&e);
     script_say(&e.f.s, line);
-    assert_int_equal(mcp_client_ping(e.f.client, NULL, NULL), 0);
-    mcp_client_free(e.f.client); /* after which all callbacks have run */
-    e.f.client = NULL;
-    assert_int_equal(atomic_load(&e.notes), 1);
+    told_await(&e.f.told, notes, 1);
     told = parse_text(e.told);
     expect_equal(example, mcp_doc_root(told), inside ? inside : example->root);
     mcp_doc_free(told);
@@ -463,12 +457,12 @@ message(const struct example *example, const char *arg)
 
 /* ---- subscriptions ------------------------------------------------------- */
 
-#define ACK(filter)                                                                    \
-    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\","    \
+#define ACK(filter)                                                                 \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\"," \
     "\"params\":{" TAG ",\"notifications\":" filter "}}"
-#define ALL                                                                         \
-    "{\"toolsListChanged\":true,\"promptsListChanged\":true,"                       \
-    "\"resourcesListChanged\":true,\"resourceSubscriptions\":["                     \
+#define ALL                                                     \
+    "{\"toolsListChanged\":true,\"promptsListChanged\":true,"   \
+    "\"resourcesListChanged\":true,\"resourceSubscriptions\":[" \
     "\"file:///project/src/main.rs\",\"file:///project/config.json\"]}"
 
 /* Listen, under the id that the examples have; the server is silent so far. */
@@ -481,23 +475,20 @@ listen_1(struct ears *e)
 
     ears_open(e);
     script_plan(&e->f.s, "subscriptions/listen", NULL);
-    assert_int_equal(
-        mcp_client_subscribe(e->f.client,
-                             &MCP_SUBSCRIBE(.lists = MCP_TOOLS_CHANGED |
-                                                     MCP_PROMPTS_CHANGED |
-                                                     MCP_RESOURCES_CHANGED,
-                                            .uris = uris, .no_wait = true),
-                             &s, NULL),
-        0);
+    assert_int_equal(mcp_client_subscribe(e->f.client,
+                                          &MCP_SUBSCRIBE(.lists = MCP_TOOLS_CHANGED |
+                                                                  MCP_PROMPTS_CHANGED |
+                                                                  MCP_RESOURCES_CHANGED,
+                                                         .uris = uris, .no_wait = true),
+                                          &s, NULL),
+                     0);
     (void)script_line(&e->f.s, "\"id\":\"listen-1\"", 1);
     return s;
 }
 
-/* arg: the change, a blank, and the text around it that makes it a whole message. */
 static void
-event(const struct example *example, const char *arg)
+expect_event(const char *line, enum mcp_change change)
 {
-    char *line = embed(strchr(arg, ' ') + 1, example->text);
     struct ears e;
     mcp_subscription *s = listen_1(&e);
     mcp_notice notice = {0};
@@ -505,11 +496,44 @@ event(const struct example *example, const char *arg)
     script_say(&e.f.s, ACK(ALL));
     script_say(&e.f.s, line);
     assert_int_equal(mcp_subscription_next(s, WAIT_MS, &notice), 0);
-    assert_int_equal(notice.change, atoi(arg));
-    if (notice.change == MCP_RESOURCE_UPDATED)
+    assert_int_equal(notice.change, change);
+    if (change == MCP_RESOURCE_UPDATED)
         assert_string_equal(notice.uri, "file:///project/src/main.rs");
     mcp_subscription_free(s);
     ears_close(&e);
+}
+
+/* arg: the name of the list. */
+static void
+list_changed(const struct example *example, const char *arg)
+{
+    enum mcp_change change = MCP_TOOLS_CHANGED;
+
+    if (strcmp(arg, "prompts") == 0)
+        change = MCP_PROMPTS_CHANGED;
+    else if (strcmp(arg, "resources") == 0)
+        change = MCP_RESOURCES_CHANGED;
+    expect_event(example->text, change);
+}
+
+static void
+updated(const struct example *example, const char *arg)
+{
+    (void)arg;
+    expect_event(example->text, MCP_RESOURCE_UPDATED);
+}
+
+/* They lack what every event of a subscription has. */
+static void
+updated_params(const struct example *example, const char *arg)
+{
+    char *line = fill(
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
+        "\"params\":{" TAG ",%s}",
+        example->text + 1);
+
+    (void)arg;
+    expect_event(line, MCP_RESOURCE_UPDATED);
     free(line);
 }
 

@@ -50,9 +50,9 @@ who(mcp_request *req, mcp_result *out, void *user)
     return r;
 }
 
-#define PERSON                                                                   \
-    "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},"       \
-    "\"email\":{\"type\":\"string\",\"format\":\"email\"},\"age\":{\"type\":"    \
+#define PERSON                                                                \
+    "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},"    \
+    "\"email\":{\"type\":\"string\",\"format\":\"email\"},\"age\":{\"type\":" \
     "\"number\"}},\"required\":[\"name\"]}"
 #define WEATHER "[{\"name\":\"get_weather\",\"inputSchema\":{\"type\":\"object\"}}]"
 
@@ -92,7 +92,8 @@ ask_model(mcp_request *req, mcp_result *out, void *user)
     if (mcp_request_answer(req, user))
         return tell(req, out, user);
     return mcp_request_sample(
-        req, user, &MCP_SAMPLE(.text = "weather?", .max_tokens = 100, .tools = WEATHER));
+        req, user,
+        &MCP_SAMPLE(.text = "weather?", .max_tokens = 100, .tools = WEATHER));
 }
 
 static int
@@ -154,18 +155,17 @@ offer_rest(mcp_server *server)
                                           .reply = say_done),
                               NULL),
         0);
+    assert_int_equal(mcp_server_add_resource(
+                         server,
+                         &MCP_RESOURCE(.uri = "file:///project/src/main.rs",
+                                       .name = "main.rs", .text = "fn main() {}"),
+                         NULL),
+                     0);
     assert_int_equal(
-        mcp_server_add_resource(server,
-                                &MCP_RESOURCE(.uri = "file:///project/src/main.rs",
-                                              .name = "main.rs", .text = "fn main() {}"),
+        mcp_server_add_template(server,
+                                &MCP_TEMPLATE(.uri_template = "file:///{path}",
+                                              .name = "any", .reply = say_done),
                                 NULL),
-        0);
-    assert_int_equal(
-        mcp_server_add_template(
-            server,
-            &MCP_TEMPLATE(.uri_template = "file:///{path}", .name = "any",
-                          .reply = say_done),
-            NULL),
         0);
 }
 
@@ -229,10 +229,10 @@ params(const struct example *example, const char *arg)
     raw_send(&raw, line);
     if (token) {
         note = parse_text(raw_expect(&raw, "notifications/progress"));
-        expect_equal(example,
-                     mcp_json_get(mcp_json_get(mcp_doc_root(note), "params"),
-                                  "progressToken"),
-                     token);
+        expect_equal(
+            example,
+            mcp_json_get(mcp_json_get(mcp_doc_root(note), "params"), "progressToken"),
+            token);
         mcp_doc_free(note);
     }
     expect_result(&raw, example, mcp_doc_root(sent));
@@ -292,8 +292,7 @@ listen_request(const struct example *example, const char *arg)
     (void)arg;
     server_open(&raw);
     raw_send(&raw, example->text);
-    doc = parse_text(
-        raw_expect(&raw, "\"notifications/subscriptions/acknowledged\""));
+    doc = parse_text(raw_expect(&raw, "\"notifications/subscriptions/acknowledged\""));
     told = mcp_json_get(mcp_doc_root(doc), "params");
     expect_equal(example, mcp_json_get(told, "notifications"), asked);
     expect_equal(example,
@@ -304,10 +303,10 @@ listen_request(const struct example *example, const char *arg)
     raw_done(&raw);
 }
 
-#define CALL(id, name, capabilities, more)                                            \
-    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{"       \
-    "\"name\":\"" name "\"" more ",\"_meta\":{"                                       \
-    "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                     \
+#define CALL(id, name, capabilities, more)                                      \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{" \
+    "\"name\":\"" name "\"" more ",\"_meta\":{"                                 \
+    "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","               \
     "\"io.modelcontextprotocol/clientCapabilities\":" capabilities "}}}"
 
 /* The text of the answer is this JSON again. */
@@ -338,8 +337,9 @@ client_capabilities(const struct example *example, const char *arg)
     free(line);
 }
 
-#define ABLE                                                                        \
-    "{\"elicitation\":{\"form\":{},\"url\":{}},\"sampling\":{\"tools\":{}},\"roots\":{" \
+#define ABLE                                                                           \
+    "{\"elicitation\":{\"form\":{},\"url\":{}},\"sampling\":{\"tools\":{}},\"roots\":" \
+    "{"                                                                                \
     "}}"
 
 /* Let that tool ask; answer with these responses; it tells what it was answered. */
@@ -357,9 +357,9 @@ answer_question(const struct example *example, const char *tool, const char *res
     raw_send(&raw, first);
     asked = parse_text(raw_expect(&raw, "\"resultType\":\"input_required\""));
     state = mcp_json_get(mcp_json_get(mcp_doc_root(asked), "result"), "requestState");
-    second = fill(CALL("2", "%s", ABLE,
-                       ",\"requestState\":\"%s\",\"inputResponses\":%s"),
-                  tool, mcp_json_string(state, ""), responses);
+    second = fill(
+        CALL("2", "%s", ABLE, ",\"requestState\":\"%s\",\"inputResponses\":%s"), tool,
+        mcp_json_string(state, ""), responses);
     raw_send(&raw, second);
     expect_told(&raw, example, should);
     raw_done(&raw);

@@ -2,6 +2,7 @@
 #include <mcp/subscription.h>
 
 #include "api/raw_client.h"
+#include "core/names.h"
 
 #define SUBSCRIPTION(id) "\"_meta\":{" META_KEY("subscriptionId") ":" id "}"
 #define ACKNOWLEDGED(id, filter)                     \
@@ -501,6 +502,43 @@ a_subscription_to_nothing_is_refused(void **state)
     raw_done(&raw);
 }
 
+/* A session keeps what it is subscribed to: that must not be all that fits into a
+ * message, a thousand times. */
+static void
+a_uri_that_is_too_long_to_be_watched_is_refused(void **state)
+{
+    const size_t longest = MCPI_WATCHED_URI_MAX;
+    char *line = malloc(2 * longest), *uri = malloc(longest + 2);
+    struct raw raw;
+
+    assert_non_null(line);
+    assert_non_null(uri);
+    raw_make(&raw, MCP_SERVER_OPTIONS(.offers = ALL));
+    raw_start(&raw, RAW_MODERN);
+    for (size_t len = longest; len <= longest + 1; len++) {
+        memset(uri, 'a', len);
+        uri[1] = ':';
+        uri[len] = '\0';
+        snprintf(
+            line, 2 * longest,
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{%s\"%s\"%s,"
+            "\"_meta\":{%s}}}",
+            RAW_MODERN ? "subscriptions/listen" : "resources/subscribe",
+            RAW_MODERN ? "\"notifications\":{\"resourceSubscriptions\":[" : "\"uri\":",
+            uri, RAW_MODERN ? "]}" : "", RAW_MODERN ? RAW_STAMP : "");
+        raw_send(&raw, line);
+        if (len > longest)
+            raw_expect(&raw, "\"id\":1,\"error\":{\"code\":-32602");
+        else
+            raw_expect(&raw,
+                       RAW_MODERN ? "subscriptions/acknowledged" : "\"result\":{}");
+        raw_cancel(&raw, "1", "");
+    }
+    raw_done(&raw);
+    free(uri);
+    free(line);
+}
+
 static void
 each_era_has_its_own_methods(void **state)
 {
@@ -664,6 +702,7 @@ TEST_MAIN(TEST(H15_it_is_acknowledged_first_and_told_what_it_asked_for),
           TEST(the_limit_of_a_run_does_not_end_it), TEST(middleware_sees_it),
           TEST(a_session_subscribes_and_unsubscribes),
           TEST(a_subscription_to_nothing_is_refused),
+          TEST_ERAS(a_uri_that_is_too_long_to_be_watched_is_refused),
           TEST(each_era_has_its_own_methods),
           TEST_ERAS(H15_H16_a_client_of_ours_listens_and_stops),
           TEST(H17_a_client_of_ours_sees_a_graceful_end),

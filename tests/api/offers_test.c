@@ -251,7 +251,10 @@ legacy_clients_are_told_of_each_list(void **state)
     struct raw raw;
 
     (void)state;
-    raw_make(&raw, MCP_SERVER_OPTIONS(.changes_ms = -1));
+    raw_make(&raw,
+             MCP_SERVER_OPTIONS(.changes_ms = -1, .offers = MCP_TOOLS_CHANGED |
+                                                            MCP_PROMPTS_CHANGED |
+                                                            MCP_RESOURCES_CHANGED));
     raw_start(&raw, false);
     assert_int_equal(mcp_server_add_prompt(raw.server, &prompt, NULL), 0);
     raw_expect(&raw, "\"notifications/prompts/list_changed\"");

@@ -1,6 +1,7 @@
 /* pages_test.c - all pages of a list, as one reply */
 #include <mcp/server.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/client_fixture.h"
@@ -128,6 +129,53 @@ pages_without_end_have_an_end(void **state)
     assert_int_equal(list_all(&f, NULL, NULL, &err), MCP_E_LIMIT);
     assert_string_equal(err.message, "the list of tools has more than 1000 pages");
     assert_int_equal(script_count(&f.s, "tools/list"), 1000);
+    fixture_close(&f);
+}
+
+static void
+a_list_without_measure_has_a_measure(void **state)
+{
+    char *page = malloc(8000);
+    struct fixture f;
+    mcp_error err;
+    int i;
+
+    (void)state;
+    assert_non_null(page);
+    fixture_prepare(&f, MCP_ERA_MODERN);
+    f.client = script_client(
+        &f.s, &SCRIPT_OPTIONS(.allocator = &f.mem.allocator, .message_bytes = 65536));
+    for (i = 0; i < 200; i++) {
+        snprintf(page, 8000,
+                 "\"result\":{\"resultType\":\"complete\",\"tools\":[\"%06000d\"],"
+                 "\"nextCursor\":\"%d\"}",
+                 0, i);
+        script_plan(&f.s, "tools/list", page);
+    }
+    assert_int_equal(list_all(&f, NULL, NULL, &err), MCP_E_LIMIT);
+    assert_in_range(script_count(&f.s, "tools/list"), 2, 60);
+    free(page);
+    fixture_close(&f);
+}
+
+static void
+what_is_no_list_is_no_answer(void **state)
+{
+    static const char *const answers[] = {
+        "\"result\":{\"resultType\":\"complete\"}",
+        "\"result\":{\"resultType\":\"complete\",\"tools\":{\"a\":{}}}",
+        "\"result\":{\"resultType\":\"complete\",\"tools\":null}",
+        PAGE("prompts", "1", "")};
+    struct fixture f;
+    mcp_error err;
+    size_t i;
+
+    fixture_open(&f, state);
+    for (i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        script_plan(&f.s, "tools/list", answers[i]);
+        assert_int_equal(list_all(&f, NULL, NULL, &err), MCP_E_PROTO);
+        assert_string_equal(err.message, "a page of the list of tools has no list");
+    }
     fixture_close(&f);
 }
 
@@ -304,6 +352,8 @@ each_allocation_may_fail(void **state)
 TEST_MAIN(IN_BOTH_ERAS(all_pages_are_one_reply), IN_BOTH_ERAS(an_empty_list_is_one_too),
           IN_BOTH_ERAS(a_page_that_leads_back_is_noticed),
           TEST(pages_without_end_have_an_end),
+          TEST(a_list_without_measure_has_a_measure),
+          IN_BOTH_ERAS(what_is_no_list_is_no_answer),
           IN_BOTH_ERAS(a_failure_is_that_of_its_page),
           IN_BOTH_ERAS(L5_the_total_spans_all_pages),
           IN_BOTH_ERAS(an_id_is_that_of_the_first_page), TEST(kept_pages_are_used),

@@ -425,13 +425,63 @@ state_has_a_longest_length(void **state)
     free(text);
 }
 
+/* ---- who may not ---------------------------------------------------------- */
+
+struct guard {
+    atomic_int status; /* of its question */
+    atomic_int runs;   /* of the handler behind it */
+};
+
+static int
+guard_before(mcp_request *req, void *user)
+{
+    struct guard *guard = user;
+    int r;
+
+    if (strcmp(mcp_request_method(req), "tools/call") != 0)
+        return 0;
+    r = mcp_request_set_state(req, "asked");
+    if (r == 0)
+        r = mcp_request_roots(req, "where");
+    atomic_store(&guard->status, r);
+    return r;
+}
+
+static int
+guarded_run(mcp_request *req, mcp_result *out, void *user)
+{
+    (void)req;
+    atomic_fetch_add(&((struct guard *)user)->runs, 1);
+    return mcp_result_text(out, "done");
+}
+
+/* It would not be asked again when the answer is there. */
+static void
+middleware_may_not_ask(void **state)
+{
+    struct guard guard = {0};
+    struct raw raw;
+
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    assert_int_equal(mcp_server_use(raw.server, &MCP_MIDDLEWARE(.before = guard_before,
+                                                                .user = &guard)),
+                     0);
+    raw_tool(&raw, MCP_TOOL(.name = "t", .run = guarded_run, .user = &guard));
+    ask_connect(&raw, RAW_MODERN);
+    ask_call(&raw, "1", "");
+    raw_expect(&raw, "\"id\":1,\"error\":{\"code\":-32603,");
+    assert_int_equal(atomic_load(&guard.status), MCP_E_STATE);
+    assert_int_equal(atomic_load(&guard.runs), 0);
+    ask_done(&raw);
+}
+
 TEST_MAIN(TEST_ERAS(roots_are_asked_for),
           TEST_ERAS(client_without_roots_is_not_asked_for_them),
           TEST(what_can_be_asked_is_what_was_declared_and_is_known),
           TEST_ERAS(keys_are_short_texts_each_used_once),
           TEST_ERAS(handler_may_ask_ten_times),
           TEST_ERAS(prompts_and_resources_may_ask_too),
-          TEST_ERAS(completion_may_not_ask), TEST_ERAS(list_may_not_ask),
-          TEST_ERAS(canceled_request_asks_nothing),
+          TEST_ERAS(completion_may_not_ask), TEST_ERAS(middleware_may_not_ask),
+          TEST_ERAS(list_may_not_ask), TEST_ERAS(canceled_request_asks_nothing),
           TEST_ERAS(last_state_comes_back_with_the_answers),
           TEST_ERAS(state_has_a_longest_length))

@@ -79,9 +79,22 @@ structured_output_may_be_built_by_hand(void **state)
     written_plain(&w);
     mcp_builder_begin_object(mcp_result_builder(&w.out), NULL);
     written_fails(&w, MCP_E_STATE, "not finished");
+}
+
+static void
+output_that_is_no_object_is_for_the_modern_era(void **state)
+{
+    struct written w;
+
+    (void)state;
     written_plain(&w);
+    w.out.modern = true;
     mcp_builder_int(mcp_result_builder(&w.out), NULL, 5);
-    written_fails(&w, MCP_E_INVAL, "not an object");
+    written_is(&w, "{'content':[{'type':'text','text':'5'}],'structuredContent':5}");
+    written_plain(&w);
+    w.out.modern = false;
+    mcp_builder_int(mcp_result_builder(&w.out), NULL, 5);
+    written_is(&w, "{'content':[{'type':'text','text':'5'}]}");
 }
 
 static void
@@ -238,6 +251,7 @@ TEST_MAIN(TEST(nothing_written_is_no_content), TEST(reset_forgets_everything),
           TEST(a_failure_is_a_result_with_a_text),
           TEST(structured_output_becomes_content_if_there_is_none),
           TEST(structured_output_may_be_built_by_hand),
+          TEST(output_that_is_no_object_is_for_the_modern_era),
           TEST(the_last_structured_output_counts),
           TEST(output_that_breaks_its_promise_is_not_sent),
           TEST(a_struct_needs_a_table), TEST(meta_keeps_its_keys_apart),

@@ -231,6 +231,50 @@ a_worker_may_wait_for_it(void **state)
     heard_done(&in.h);
 }
 
+struct early {
+    struct heard h;
+    mcp_subscription *s; /* where the caller wants it */
+    bool differs;
+};
+
+static void
+compare_handle(mcp_subscription *s, enum mcp_subscription_end how, int status,
+               void *user)
+{
+    struct early *e = user;
+
+    e->differs |= e->s != s;
+    hear_end(s, how, status, &e->h);
+}
+
+/* As with a call that is started: a callback finds the handle where it was asked for. */
+static void
+the_handle_is_there_before_its_callbacks(void **state)
+{
+    struct early e;
+    struct teller t;
+    int i;
+
+    (void)state;
+    teller_open(&t);
+    teller_set_refuse(&t, "subscriptions/listen");
+    for (i = 0; i < 200; i++) {
+        memset(&e, 0, sizeof e);
+        heard_init(&e.h);
+        assert_int_equal(
+            mcp_client_subscribe(t.client,
+                                 &MCP_SUBSCRIBE(.lists = ALL_LISTS, .no_wait = true,
+                                                .on_end = compare_handle, .user = &e),
+                                 &e.s, NULL),
+            0);
+        heard_await(&e.h, ends, 1);
+        assert_false(e.differs);
+        mcp_subscription_free(e.s);
+        heard_done(&e.h);
+    }
+    teller_close(&t);
+}
+
 /* ---- memory -------------------------------------------------------------- */
 
 static void
@@ -316,5 +360,7 @@ TEST_MAIN(TEST(what_makes_no_sense_is_refused), TEST(no_options_ask_for_nothing)
           TEST_AS("on_a_loop_it_does_not_wait", on_a_loop_it_does_not_wait, NULL),
           TEST_AS("on_a_loop_with_its_callbacks_it_does_not_wait",
                   on_a_loop_it_does_not_wait, &yes),
-          TEST(a_worker_may_wait_for_it), TEST(each_allocation_of_the_opening_may_fail),
+          TEST(a_worker_may_wait_for_it),
+          TEST(the_handle_is_there_before_its_callbacks),
+          TEST(each_allocation_of_the_opening_may_fail),
           TEST(in_a_forked_process_every_function_fails))

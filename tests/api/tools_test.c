@@ -34,6 +34,35 @@ a_list_has_what_its_era_wants(void **state)
     raw_done(&raw);
 }
 
+static int
+say_two(mcp_request *req, mcp_result *out, void *user)
+{
+    (void)req;
+    (void)user;
+    return mcp_result_json(out, "[1,2]", 5);
+}
+
+/* 2026-07-28 allows any type, the versions before it only objects. */
+static void
+output_of_any_type_is_promised_to_the_modern_era(void **state)
+{
+    const char *line;
+    struct raw raw;
+
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    raw_tool(&raw, MCP_TOOL(.name = "two", .reply = say_two,
+                            .output_schema = "{\"type\":\"array\",\"minItems\":2}"));
+    raw_start(&raw, RAW_MODERN);
+    raw_ask(&raw, "1", "tools/list", "");
+    line = raw_expect(&raw, "\"name\":\"two\",\"inputSchema\":{\"type\":\"object\"}");
+    assert_int_equal(strstr(line, "\"outputSchema\":{\"type\":\"array\"") != NULL,
+                     RAW_MODERN);
+    raw_call(&raw, "2", "two", NULL);
+    line = raw_expect(&raw, "\"text\":\"[1,2]\"");
+    assert_int_equal(strstr(line, "\"structuredContent\":[1,2]") != NULL, RAW_MODERN);
+    raw_done(&raw);
+}
+
 static void
 next_cursor(const char *line, char cursor[256])
 {
@@ -92,7 +121,7 @@ legacy_clients_are_told_of_changes_once_a_turn(void **state)
     struct raw raw;
 
     (void)state;
-    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    raw_make(&raw, MCP_SERVER_OPTIONS(.offers = MCP_TOOLS_CHANGED));
     raw_start(&raw, false);
     for (int i = 0; i < 100; i++) {
         snprintf(name, sizeof(name), "t%d", i);
@@ -285,6 +314,7 @@ each_allocation_may_fail(void **state)
 }
 
 TEST_MAIN(TEST_ERAS(a_list_has_what_its_era_wants),
+          TEST_ERAS(output_of_any_type_is_promised_to_the_modern_era),
           TEST_ERAS(a_long_list_comes_in_pages), TEST_ERAS(a_bad_cursor_is_refused),
           TEST(legacy_clients_are_told_of_changes_once_a_turn),
           TEST(clients_that_cannot_be_told_are_not),
