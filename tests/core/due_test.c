@@ -80,6 +80,7 @@ owner_open(struct owner *o)
 
     memset(o, 0, sizeof(*o));
     assert_int_equal(fake_open(&o->f, &opt), 0);
+    o->f.engine->trace = NULL; /* what is written here are no messages */
     mcpi_due_init(&o->due, &owner_ops, o->f.engine, mcpi_peer_outlet(o->f.peer));
 }
 
@@ -512,6 +513,7 @@ due_flow(struct test_mem *mem, void *user)
     (void)user;
     memset(&o, 0, sizeof(o));
     if (fake_open(&o.f, &opt) == 0) {
+        o.f.engine->trace = NULL;
         mcpi_due_init(&o.due, &owner_ops, o.f.engine, mcpi_peer_outlet(o.f.peer));
         for (int i = 0; i < 20; i++) {
             snprintf(uri, sizeof(uri), "x:%d", i);

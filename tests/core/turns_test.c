@@ -171,7 +171,7 @@ on_more(void *user, struct mcpi_call *call, int status, const struct mcpi_rpc *l
     if (c->cancels)
         assert_int_equal(mcpi_call_cancel(call, NULL, c->f->w.now), 0);
     next->method = c->method ? c->method : "tools/list";
-    next->params = "{\"cursor\":\"2\"}";
+    next->params = c->method ? "{\"name\":\"2\"}" : "{\"cursor\":\"2\"}";
     next->params_len = strlen(next->params);
     return c->turns-- > 0;
 }
@@ -219,7 +219,7 @@ rounds_of_a_later_turn_repeat_that_turn(void **state)
     fake_pass(&f, MCPI_PAUSE_FIRST);
     fake_run(&f);
     assert_non_null(strstr(fake_text(&f, 0),
-                           "\"id\":9,\"method\":\"prompts/get\",\"params\":{\"cursor\":"
+                           "\"id\":9,\"method\":\"prompts/get\",\"params\":{\"name\":"
                            "\"2\",\"requestState\":\"s2\",\"_meta\""));
     assert_int_equal(c.claims, 2);
     stop(&f, &c.out);
