@@ -1,12 +1,12 @@
-/* local_test.c - the memory link on loops: the link suite, and two threads */
+/* local_test.c - the memory link on loops: both suites, and two threads */
 #include "link/local.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/halves.h"
-#include "support/link_suite.h"
 #include "support/messages.h"
+#include "support/session_suite.h"
 #include "support/streams.h"
 
 /* ---- a world over two loops ------------------------------------------------ */
@@ -561,5 +561,5 @@ main(void)
         OWN(an_end_is_given_up_from_any_thread),
     };
 
-    return link_suite_main(__FILE__, &local_link, own, sizeof(own) / sizeof(own[0]));
+    return session_suite_main(__FILE__, &local_link, own, sizeof(own) / sizeof(own[0]));
 }

@@ -1,4 +1,4 @@
-/* pair_test.c - the memory link: the link suite, group G, and two threads */
+/* pair_test.c - the memory link: both suites, group G, and two threads */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 #include "run/post.h"
 #include "support/link_suite.h"
 #include "support/messages.h"
+#include "support/session_suite.h"
 
 #define CANCELLED "notifications/cancelled"
 
@@ -1116,5 +1117,5 @@ main(void)
         OWN(G5_one_end_is_freed_while_the_other_works),
     };
 
-    return link_suite_main(__FILE__, &world_pair, own, sizeof(own) / sizeof(own[0]));
+    return session_suite_main(__FILE__, &world_pair, own, sizeof(own) / sizeof(own[0]));
 }

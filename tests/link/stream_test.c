@@ -1,4 +1,4 @@
-/* stream_test.c - streams over pipes: the link suite, group C, their own mechanics */
+/* stream_test.c - streams over pipes: both suites, group C, their own mechanics */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "support/halves.h"
-#include "support/link_suite.h"
+#include "support/session_suite.h"
 #include "support/streams.h"
 
 #define CANCELLED "notifications/cancelled"
@@ -1180,5 +1180,6 @@ main(void)
         OWN(a_descriptor_is_served_once_on_a_loop),
     };
 
-    return link_suite_main(__FILE__, &world_stream, own, sizeof(own) / sizeof(own[0]));
+    return session_suite_main(__FILE__, &world_stream, own,
+                              sizeof(own) / sizeof(own[0]));
 }

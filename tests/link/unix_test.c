@@ -1,4 +1,4 @@
-/* unix_test.c - Unix sockets: the link suite, paths, the listener and its clients */
+/* unix_test.c - Unix sockets: both suites, paths, the listener and its clients */
 #include "link/unix.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "support/link_suite.h"
+#include "support/session_suite.h"
 #include "support/streams.h"
 
 /* A folder of our own, and a path in it. */
@@ -906,5 +906,5 @@ main(void)
         OWN(each_allocation_may_fail),
     };
 
-    return link_suite_main(__FILE__, &unix_link, own, sizeof(own) / sizeof(own[0]));
+    return session_suite_main(__FILE__, &unix_link, own, sizeof(own) / sizeof(own[0]));
 }
