@@ -81,8 +81,7 @@ try_tool(mcp_client *client, const char *name)
 int
 main(int argc, char **argv)
 {
-    const mcp_root roots[] = {{.uri = "file:///project", .name = "project"},
-                              {0}};
+    const mcp_root roots[] = {{.uri = "file:///project", .name = "project"}, {0}};
     const mcp_client_options me = MCP_CLIENT_OPTIONS(.name = "host", .version = "1.0",
                                                      .elicit = {.run = elicit},
                                                      .sample = {.run = sample},

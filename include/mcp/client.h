@@ -137,7 +137,8 @@ typedef struct mcp_client_options {
     mcp_handler roots;
     const struct mcp_root *root_list; /* ends with {0}; copied */
     unsigned able;                    /* mcp_able: what those handlers know besides */
-    int rounds; /* a server may ask that often within one call: 10 */
+    int rounds; /* a server may ask that often within one call: 10; -1: as in the options
+                   of a call */
 
     /* Log messages of the server's from that severity on; NONE: none are asked for (a
      * legacy server may send some all the same). on_message gets them. */

@@ -92,7 +92,8 @@ MCP_API int mcp_subscription_status(mcp_subscription *s, mcp_error *err);
 
 /* End it, if it is open, and tell the server; what waits is dropped (H12). On return no
  * callback of it runs or will run, except from inside one. On the thread of a loop it
- * does not wait for one that runs on a worker. NULL ok. [any] */
+ * does not wait for one that runs on a worker. Two callbacks must not free each other's
+ * subscription. NULL ok. [any] */
 MCP_API void mcp_subscription_free(mcp_subscription *s);
 
 #ifdef __cplusplus

@@ -319,6 +319,9 @@ client_fill(struct mcp_client *client, mcp_error *err)
 
     if (messages != MCP_SEVERITY_NONE && !mcpi_severity_is_one(messages))
         return mcpi_error_set(err, MCP_E_INVAL, "messages: of no severity there is");
+    if (client->opt.rounds < -1)
+        return mcpi_error_set(err, MCP_E_INVAL, "rounds: there cannot be %d",
+                              client->opt.rounds);
     r = mcpi_answerer_init(client, err);
     if (r < 0)
         return r;

@@ -373,7 +373,7 @@ listener_know_file(struct mcpi_unix_listener *l)
 
 int
 mcpi_unix_listener_new(const struct mcpi_unix_listener_options *opt, int take_fd,
-                  struct mcpi_unix_listener **ret_listener, mcp_error *err)
+                       struct mcpi_unix_listener **ret_listener, mcp_error *err)
 {
     const mcp_allocator *mem = mcpi_loop_mem(opt->loop);
     struct mcpi_unix_listener *l;

@@ -34,10 +34,11 @@ bool mcpi_unix_listens(int fd);
  * descriptors (EMFILE) it neither spins nor stops: it waits and tries again. Takes the
  * descriptor on success; MCP_E_INVAL if it is no listening stream socket. [loop] */
 int mcpi_unix_listener_new(const struct mcpi_unix_listener_options *opt, int take_fd,
-                      struct mcpi_unix_listener **ret_listener, mcp_error *err);
+                           struct mcpi_unix_listener **ret_listener, mcp_error *err);
 
 /* No more clients. unlink_path: the socket file, removed if it is still ours; or NULL.
  * [loop] NULL ok */
-void mcpi_unix_listener_free(struct mcpi_unix_listener *listener, const char *unlink_path);
+void mcpi_unix_listener_free(struct mcpi_unix_listener *listener,
+                             const char *unlink_path);
 
 #endif

@@ -18,7 +18,7 @@ enum mcpi_rpc_code {
     MCPI_RPC_METHOD_NOT_FOUND = -32601,
     MCPI_RPC_INVALID_PARAMS = -32602,
     MCPI_RPC_INTERNAL_ERROR = -32603,
-    MCPI_RPC_CONNECTION_CLOSED = -32000, /* legacy era only, SDK custom */
+    MCPI_RPC_CONNECTION_CLOSED = -32000,  /* legacy era only, SDK custom */
     MCPI_RPC_RESOURCE_NOT_FOUND = -32002, /* legacy era only */
     MCPI_RPC_HEADER_MISMATCH = -32020,
     MCPI_RPC_MISSING_CAPABILITY = -32021,

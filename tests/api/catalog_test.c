@@ -404,7 +404,8 @@ flow_in(struct test_mem *mem, void *user)
     (void)add(&catalog, "a");
     (void)add(&catalog, "b");
     mcpi_buf_init(&buf, &mem->allocator, 65536);
-    if (mcpi_catalog_page(&catalog, NULL, 1, true, &buf) == 0 && !atomic_load(&mem->failed))
+    if (mcpi_catalog_page(&catalog, NULL, 1, true, &buf) == 0 &&
+        !atomic_load(&mem->failed))
         assert_int_equal(buf.status, 0);
     mcpi_buf_clear(&buf);
     cursor = mcpi_catalog_page(&catalog, "AAAAAAAAAAAAAAAA", 1, true, &buf);

@@ -286,6 +286,10 @@ modern_calls_say_which_messages_they_want(void **state)
                           &err),
         MCP_E_INVAL);
     assert_string_equal(err.message, "messages: of no severity there is");
+    assert_int_equal(
+        mcp_client_attach(f.s.fd, f.s.fd, &SCRIPT_OPTIONS(.rounds = -2), &other, &err),
+        MCP_E_INVAL);
+    assert_string_equal(err.message, "rounds: there cannot be -2");
     fixture_close(&f);
 }
 
