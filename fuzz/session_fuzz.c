@@ -253,8 +253,7 @@ say(struct fuzz *f, int side, const char *message, const char *id)
 
     for (; *message; message++) {
         if (*message == '$') {
-            memcpy(line + len, id, strlen(id));
-            len += strlen(id);
+            len += (size_t)snprintf(line + len, sizeof(line) - len, "%s", id);
         } else {
             line[len++] = *message;
         }

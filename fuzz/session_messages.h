@@ -42,14 +42,15 @@ static const char *const inputs[] = {
 };
 
 #define TOOLS "{\"toolsListChanged\":true}"
-#define EVERYTHING                                            \
-    "{\"toolsListChanged\":true,\"promptsListChanged\":true," \
-    "\"resourcesListChanged\":true,\"resourceSubscriptions\":[\"a:x\"]}"
+
+static const char everything[] =
+    "{\"toolsListChanged\":true,\"promptsListChanged\":true,"
+    "\"resourcesListChanged\":true,\"resourceSubscriptions\":[\"a:x\"]}";
 
 static const char *const filters[] = {
     TOOLS,
     "{\"resourceSubscriptions\":[\"a:x\",\"b:\",\"a:x\"]}",
-    EVERYTHING,
+    everything,
     "{}",
     "{\"resourceSubscriptions\":[1]}",
 };

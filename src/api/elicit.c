@@ -56,7 +56,7 @@ form_read(const mcp_request *req, const char *key, const mcp_elicit *question,
           mcp_doc **ret_form)
 {
     mcp_error why = {0};
-    mcp_doc *form;
+    mcp_doc *form = NULL;
     int r;
 
     if (question->fields) {
@@ -221,7 +221,7 @@ elicit_read(mcp_request *req, const char *key, const mcp_elicit *given,
 int
 mcp_request_elicit(mcp_request *req, const char *key, const mcp_elicit *given)
 {
-    mcp_elicit question;
+    mcp_elicit question = {0};
     int r;
 
     r = elicit_read(req, key, given, &question);
@@ -257,15 +257,18 @@ elicit_first(mcp_request *req, const mcp_elicit *question)
 {
     struct mcpi_asking *asking;
     char made[2 * ID_BYTES + 1];
-    const char *id;
+    const char *id = question->id;
     char *kept;
     int r;
 
     if (mcpi_request_cannot_ask(req, MCP_ASK_URL) != 0)
         return mcpi_request_refuse_ask(req, MCP_ASK_URL);
-    r = url_id(req, question, made, &id);
-    if (r < 0)
-        return r;
+    if (!id) {
+        r = id_make(made);
+        if (r < 0)
+            return r;
+        id = made;
+    }
     asking = mcpi_asking_get(req);
     kept = asking ? mcpi_alloc(req->host->mem, strlen(id) + 1) : NULL;
     if (!kept)
@@ -281,7 +284,7 @@ elicit_first(mcp_request *req, const mcp_elicit *question)
 int
 mcp_request_elicit_first(mcp_request *req, const char *key, const mcp_elicit *given)
 {
-    mcp_elicit question;
+    mcp_elicit question = {0};
     int r;
 
     r = elicit_read(req, key, given, &question);

@@ -220,8 +220,9 @@ mcp_server_add_tool(mcp_server *server, const mcp_tool *given, mcp_error *err)
 
     r = definition_read(server, given, &definition, sizeof(definition), MCPI_TOOLS,
                         err);
-    if (r == 0)
-        r = mcpi_tool_new(server->host.mem, &definition, &tool, err);
+    if (r < 0)
+        return r;
+    r = mcpi_tool_new(server->host.mem, &definition, &tool, err);
     return r < 0 ? r : offer_add(server, MCPI_TOOLS, &tool->offer, false, err);
 }
 
@@ -240,8 +241,9 @@ mcp_server_add_resource(mcp_server *server, const mcp_resource *given, mcp_error
 
     r = definition_read(server, given, &definition, sizeof(definition), MCPI_RESOURCES,
                         err);
-    if (r == 0)
-        r = mcpi_resource_new(server->host.mem, &definition, &resource, err);
+    if (r < 0)
+        return r;
+    r = mcpi_resource_new(server->host.mem, &definition, &resource, err);
     return r < 0 ? r : offer_add(server, MCPI_RESOURCES, &resource->offer, false, err);
 }
 
@@ -260,8 +262,9 @@ mcp_server_add_template(mcp_server *server, const mcp_template *given, mcp_error
 
     r = definition_read(server, given, &definition, sizeof(definition), MCPI_TEMPLATES,
                         err);
-    if (r == 0)
-        r = mcpi_template_new(server->host.mem, &definition, &template, err);
+    if (r < 0)
+        return r;
+    r = mcpi_template_new(server->host.mem, &definition, &template, err);
     if (r < 0)
         return r;
     return offer_add(server, MCPI_TEMPLATES, &template->offer,
@@ -283,8 +286,9 @@ mcp_server_add_prompt(mcp_server *server, const mcp_prompt *given, mcp_error *er
 
     r = definition_read(server, given, &definition, sizeof(definition), MCPI_PROMPTS,
                         err);
-    if (r == 0)
-        r = mcpi_prompt_new(server->host.mem, &definition, &prompt, err);
+    if (r < 0)
+        return r;
+    r = mcpi_prompt_new(server->host.mem, &definition, &prompt, err);
     return r < 0 ? r
                  : offer_add(server, MCPI_PROMPTS, &prompt->offer, prompt->completes,
                              err);

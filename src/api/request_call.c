@@ -96,7 +96,7 @@ wait_end(struct wait *wait, int status, const struct mcpi_rpc *answer)
     wait->status = status;
     if (status == 0)
         wait->answer = mcp_doc_ref(answer->doc);
-    if (status == MCP_E_PEER) {
+    if (status == MCP_E_PEER && answer) {
         wait->code = answer->error_code;
         (void)mcpi_text_clean(wait->message, sizeof(wait->message),
                               answer->error_message, strlen(answer->error_message));

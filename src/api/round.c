@@ -240,7 +240,7 @@ state_fault(int status, mcp_error *err)
 static int
 round_read(mcp_request *req, const mcp_json *state, mcp_error *err)
 {
-    mcp_doc *doc;
+    mcp_doc *doc = NULL;
     int r;
 
     r = state_open(req, state, &doc);

@@ -126,7 +126,7 @@ mcp_request_sample(mcp_request *req, const char *key, const mcp_sample *given)
 {
     mcp_sample question;
     const char *fault;
-    mcp_doc *doc;
+    mcp_doc *doc = NULL;
     int r;
 
     r = mcpi_question_check(req, key);

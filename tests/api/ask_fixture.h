@@ -226,7 +226,6 @@ ask_retry(struct raw *raw, const char *id, const char *responses, char *take_sta
     char *more = malloc(2 * ASK_ROOM);
 
     assert_non_null(more);
-    assert_non_null(take_state);
     snprintf(more, 2 * ASK_ROOM, ",'inputResponses':%s,'requestState':'%s'", responses,
              take_state ? take_state : "");
     ask_call(raw, id, more);
@@ -274,6 +273,7 @@ ask_answer(struct raw *raw, int number, const char *key, const char *result,
         snprintf(text, sizeof(text), "{'jsonrpc':'2.0','id':%d,'result':%s}", number,
                  result);
         ask_send(raw, text);
+        free(take_state); /* there is none */
     }
 }
 

@@ -277,7 +277,7 @@ our_own_server_is_listed_as_a_whole(void **state)
     mcp_client *client = NULL;
     mcp_server *server = NULL;
     mcp_reply *reply = NULL;
-    char name[8];
+    char name[16];
     int i;
 
     assert_int_equal(

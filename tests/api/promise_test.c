@@ -211,8 +211,7 @@ promises_of_too_many_bytes_are_not_kept(void **state)
     size_t size = (size_t)9 << 20;
     char *page = malloc(size + 128);
     struct fixture f;
-    char name;
-    int at;
+    int name, at;
 
     (void)state;
     fixture_open(&f);
