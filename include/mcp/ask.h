@@ -1,9 +1,9 @@
 /*
  * mcp/ask.h - a handler asks the client: its user, its model, its roots
  *
- * A handler of a tool, a resource or a prompt that needs something of the client asks for
- * it and returns what that function returns. It is called again, from its top, when the
- * answer is there:
+ * A handler of a tool, a resource or a prompt that needs something of the client asks
+ * for it and returns what that function returns. It is called again, from its top, when
+ * the answer is there:
  *
  *     if (!mcp_request_answer(req, "who"))
  *         return mcp_request_elicit(req, "who", &MCP_ELICIT(.message = "Who are you?",
@@ -12,11 +12,12 @@
  * The same handler serves both eras. Until 2025-11-25 the question is a request to the
  * client, and the handler goes on when it is answered. From 2026-07-28 on it is the
  * result, sealed together with all that was answered before, and the client calls again
- * with its answer; nothing is kept here meanwhile. Whatever a handler does before it asks
- * it does again, so it asks first. Several questions may be asked before it returns.
+ * with its answer; nothing is kept here meanwhile. Whatever a handler does before it
+ * asks it does again, so it asks first. Several questions may be asked before it
+ * returns.
  *
- * A client that cannot be asked is never asked: the request ends with error -32021, which
- * says what is missing. mcp_request_can_ask tells before.
+ * A client that cannot be asked is never asked: the request ends with error -32021,
+ * which says what is missing. mcp_request_can_ask tells before.
  */
 #ifndef MCP_ASK_H
 #define MCP_ASK_H
@@ -51,19 +52,20 @@ MCP_API const mcp_json *mcp_request_answer(const mcp_request *req, const char *k
 enum mcp_action { MCP_UNANSWERED = 0, MCP_ACCEPTED, MCP_DECLINED, MCP_DISMISSED };
 MCP_API enum mcp_action mcp_request_action(const mcp_request *req, const char *key);
 
-/* Decode the content of an accepted form into a struct, by its field table. MCP_E_STATE:
- * it was not accepted; MCP_E_INVAL: it does not fit that table; MCP_E_NOMEM. */
+/* Decode the content of an accepted form into a struct, by its field table.
+ * MCP_E_STATE: it was not accepted; MCP_E_INVAL: it does not fit that table;
+ * MCP_E_NOMEM. */
 MCP_API int mcp_request_bind_answer(mcp_request *req, const char *key,
                                     const mcp_field *fields, void *into);
 
 /* ---- questions; [any] --------------------------------------------------------- */
 
 /* Each names its answer by a key, at most 64 bytes, and returns MCP_E_INPUT; return
- * that. MCP_E_PEER: the client cannot be asked that; return that too. MCP_E_INVAL: not a
- * question, or its key was answered or asked already, and the log says more; MCP_E_LIMIT:
- * a handler has asked ten times; MCP_E_STATE: this request may not ask (a completion, a
- * list, a client's own handler), or it is not its handler that asks (a middleware);
- * MCP_E_CANCELED: it is not wanted any more; MCP_E_NOMEM. */
+ * that. MCP_E_PEER: the client cannot be asked that; return that too. MCP_E_INVAL: not
+ * a question, or its key was answered or asked already, and the log says more;
+ * MCP_E_LIMIT: a handler has asked ten times; MCP_E_STATE: this request may not ask (a
+ * completion, a list, a client's own handler), or it is not its handler that asks (a
+ * middleware); MCP_E_CANCELED: it is not wanted any more; MCP_E_NOMEM. */
 
 typedef struct mcp_elicit {
     size_t size;
@@ -109,8 +111,8 @@ MCP_API int mcp_request_roots(mcp_request *req, const char *key);
 
 /* A text of the handler's own that comes back with the answers, sealed; what it has set
  * last, borrowed until the request has ended. "": none. It makes its way through the
- * client and back, so keep it short. MCP_E_INPUT with a state and without a question asks
- * to be called again. MCP_E_INVAL: not UTF-8; MCP_E_LIMIT: longer than 64 KiB;
+ * client and back, so keep it short. MCP_E_INPUT with a state and without a question
+ * asks to be called again. MCP_E_INVAL: not UTF-8; MCP_E_LIMIT: longer than 64 KiB;
  * MCP_E_STATE, MCP_E_CANCELED, MCP_E_NOMEM. */
 MCP_API const char *mcp_request_state(const mcp_request *req);
 MCP_API int mcp_request_set_state(mcp_request *req, const char *text);

@@ -100,8 +100,8 @@ enum mcp_log_level {
  * logs; must not call back into it. */
 typedef void mcp_log_fn(void *user, enum mcp_log_level level, const char *line);
 
-/* Which protocol eras to speak. A server serves those; a client looks for one of them, the
- * modern one first. */
+/* Which protocol eras to speak. A server serves those; a client looks for one of them,
+ * the modern one first. */
 enum mcp_era {
     MCP_ERA_BOTH = 0,
     MCP_ERA_MODERN, /* 2026-07-28 only */

@@ -14,8 +14,8 @@
  * and protocol era prescribe, and the session goes on.
  *
  * All functions are [any]. Those that block return MCP_E_STATE on the thread of a loop,
- * and in a process that was forked off without exec every function fails so. A loop that
- * is given in the options must be run by somebody: what blocks waits for it.
+ * and in a process that was forked off without exec every function fails so. A loop
+ * that is given in the options must be run by somebody: what blocks waits for it.
  */
 #ifndef MCP_CLIENT_H
 #define MCP_CLIENT_H
@@ -81,9 +81,9 @@ typedef struct mcp_client_options {
     const char *description;
     const char *website;
     const mcp_icon *icons; /* ends with {0} */
-    const char
-        *extensions; /* capabilities.extensions: text of a JSON object; or NULL */
-    const char *experimental; /* capabilities.experimental, likewise */
+    /* Members of its capabilities, texts of JSON objects; or NULL. */
+    const char *extensions;
+    const char *experimental;
     enum mcp_era era; /* BOTH: ask the server (server/discover, then initialize) */
     /* What mcp_client_discovery gave earlier, for the same server: nothing is asked,
      * the first call goes out at once. NULL: ask. */
@@ -123,8 +123,9 @@ typedef struct mcp_client_options {
 
     size_t message_bytes; /* longest message: 64 MiB */
 
-    /* What the server may ask, if there is a handler for it (see mcp/request.h); a
-     * cancel of the server's, and of the call that it was asked for, reaches it. What is
+    /* What the server may ask, if there is a handler for it (see mcp/request.h). A
+     * cancel of the server's reaches it, and in 2026-07-28 that of the call for which
+     * it is asked (older questions name no call: their server takes them back). What is
      * not a question, or was not declared, is refused and reaches nobody.
      *   elicit   params: message, requestedSchema or url. The answer to a form gets the
      *            schema's defaults for what is missing and is checked before it is sent
@@ -137,8 +138,7 @@ typedef struct mcp_client_options {
     mcp_handler roots;
     const struct mcp_root *root_list; /* ends with {0}; copied */
     unsigned able;                    /* mcp_able: what those handlers know besides */
-    int rounds; /* a server may ask that often within one call: 10; -1: as in the options
-                   of a call */
+    int rounds; /* a server may ask that often in one call: 10; -1: see there */
 
     /* Log messages of the server's from that severity on; NONE: none are asked for (a
      * legacy server may send some all the same). on_message gets them. */
@@ -155,8 +155,8 @@ typedef struct mcp_client_options {
      * is none counts as NOTICE. May be NULL. */
     void (*on_message)(mcp_client *client, enum mcp_severity severity,
                        const char *logger, const mcp_json *data, void *user);
-    /* A list or a resource has changed: said by a legacy server, or by a subscription of
-     * this client's. Cached lists are forgotten by then. May be NULL. */
+    /* A list or a resource has changed: said by a legacy server, or by a subscription
+     * of this client's. Cached lists are forgotten by then. May be NULL. */
     void (*on_change)(mcp_client *client, enum mcp_change change, const char *uri,
                       void *user);
     /* An elicitation by URL is done, says a server of 2025-11-25. May be NULL. */
@@ -195,11 +195,11 @@ MCP_API int mcp_client_attach_server(struct mcp_server *server,
                                      mcp_client **ret_client, mcp_error *err);
 
 /* Close: calls end MCP_E_CLOSED; a spawned server gets its stdin closed, then SIGTERM,
- * then SIGKILL, each after its time, to the whole group. Waits until that is done
- * and all callbacks and handlers have returned, and frees the client. On the thread of
- * a loop, inside its callbacks and handlers, and if nobody runs the loop that it was
- * given, it only begins, and the loop frees it. Calls whose handles are kept stay valid.
- * NULL ok. */
+ * then SIGKILL, each after its time, to the whole group. Waits until that is done and
+ * all callbacks and handlers have returned, and frees the client. On the thread of a
+ * loop, inside its callbacks and handlers, and if nobody runs the loop that it was
+ * given, it only begins, and the loop frees it. Calls whose handles are kept stay
+ * valid. NULL ok. */
 MCP_API void mcp_client_free(mcp_client *client);
 
 /* Begin to close and return; what is started now ends MCP_E_CLOSED. */
@@ -260,11 +260,11 @@ typedef struct mcp_call_options {
                                    over, so is the call. NULL: none */
     const char *meta; /* members for _meta, text of a JSON object; NULL: none. Trace
                          context of the parent is handed on unless it is in there */
-    enum mcp_severity
-        messages; /* log messages of this call; NONE: as the client says */
-    int rounds;   /* 0: the client's; -1: do not answer questions: the reply
-                                   is what the server asks (input_required) */
-    bool fresh;   /* a list or a resource: ask the server, whatever is kept */
+    enum mcp_severity messages; /* log messages of it; NONE: as the client says */
+    /* How often the server may ask. 0: the client's; -1: it is not answered, and the
+     * reply is what it asks (input_required). */
+    int rounds;
+    bool fresh; /* a list or a resource: ask the server, whatever is kept */
     void (*on_progress)(mcp_call *call, double progress, double total,
                         const char *message, void *user); /* total 0: unknown */
     void *user;                                           /* for on_progress */
@@ -365,9 +365,9 @@ MCP_API int mcp_client_start_prompt(mcp_client *client, const char *name,
                                     const char *arguments, const mcp_call_options *opt,
                                     mcp_done_fn *done, void *user, mcp_call **ret_call);
 
-/* completion/complete: what could `argument` of a prompt, or of a template, be, of which
- * `value` was typed? context: those known already, the text of a JSON object of texts,
- * or NULL. mcp_reply_items has the values. */
+/* completion/complete: what could `argument` of a prompt, or of a template, be, of
+ * which `value` was typed? context: those known already, the text of a JSON object of
+ * texts, or NULL. mcp_reply_items has the values. */
 typedef struct mcp_complete {
     size_t size;
     const char *prompt;       /* its name; or */

@@ -3,7 +3,8 @@
  *
  *     static int review(mcp_request *req, mcp_result *out, void *user)
  *     {
- *         return mcp_result_textf(out, "Review this: %s", mcp_request_argument(req, "code"));
+ *         return mcp_result_textf(out, "Review this: %s",
+ *                                 mcp_request_argument(req, "code"));
  *     }
  */
 #ifndef MCP_PROMPT_H

@@ -99,8 +99,8 @@ MCP_API const char *mcp_request_version(const mcp_request *req); /* "2026-07-28"
 /* Its id as JSON text, `7` or `"7"`; for logs. */
 MCP_API const char *mcp_request_id(const mcp_request *req);
 
-/* Trace context of the caller (W3C), as its _meta has it, or NULL. Calls whose parent is
- * this request hand it on by themselves. */
+/* Trace context of the caller (W3C), as its _meta has it, or NULL. Calls whose parent
+ * is this request hand it on by themselves. */
 MCP_API const char *mcp_request_traceparent(const mcp_request *req);
 MCP_API const char *mcp_request_tracestate(const mcp_request *req);
 MCP_API const char *mcp_request_baggage(const mcp_request *req);
@@ -108,8 +108,8 @@ MCP_API const char *mcp_request_baggage(const mcp_request *req);
 /* What the options of the server, or of the client that is asked, gave as user. */
 MCP_API void *mcp_request_server_user(const mcp_request *req);
 
-/* The loop of its server: for the events of a `start` handler. In a client's handler the
- * loop that the client was given; NULL: it has one of its own. */
+/* The loop of its server: for the events of a `start` handler. In a client's handler
+ * the loop that the client was given; NULL: it has one of its own. */
 MCP_API mcp_loop *mcp_request_loop(const mcp_request *req);
 
 /* ---- being canceled; [any] ------------------------------------------------- */
@@ -141,8 +141,8 @@ MCP_API void mcp_request_off_cancel(mcp_request *req, mcp_cancel_hook *hook);
 /* Run fn(user) when the request is over and its handler has returned or finished,
  * whatever happened; the last one first; on the thread that ended it. Also if the
  * request was canceled before its handler could run, for what a middleware deferred. Of
- * a handler that is called again (mcp/ask.h) what it has deferred itself runs each time.
- * MCP_E_NOMEM, MCP_E_STATE (it is over): fn will not run. */
+ * a handler that is called again (mcp/ask.h) what it has deferred itself runs each
+ * time. MCP_E_NOMEM, MCP_E_STATE (it is over): fn will not run. */
 MCP_API int mcp_request_defer(mcp_request *req, void (*fn)(void *user), void *user);
 
 /* ---- blocking, and woken by a cancel; not on a loop thread (MCP_E_STATE) ------ */
@@ -319,17 +319,17 @@ MCP_API int mcp_result_tool_use(mcp_result *out, const char *id, const char *nam
 /* A root of the client's: a file: URI, and a name or NULL. */
 MCP_API int mcp_result_root(mcp_result *out, const char *uri, const char *name);
 
-/* ---- results: structured output, failure, the rest -------------------------------- */
+/* ---- results: structured output, failure, the rest ------------------------------ */
 
 /* The tool failed at its job: isError, with this text for the model to read. Returns 0
  * like any content. */
 MCP_API int mcp_result_fail(mcp_result *out, const char *format, ...) MCP_PRINTF(2, 3);
 
-/* Structured output, mostly an object, checked against the tool's outputSchema before it is
- * sent. If no content was written, its text becomes the content too, for clients that
- * know nothing of structured output. From a struct, by the tool's output table; from a
- * JSON text; or by hand: the builder is the result's, open an object in it and end
- * it. */
+/* Structured output, mostly an object, checked against the tool's outputSchema before
+ * it is sent. If no content was written, its text becomes the content too, for clients
+ * that know nothing of structured output. From a struct, by the tool's output table;
+ * from a JSON text; or by hand: the builder is the result's, open an object in it and
+ * end it. */
 MCP_API int mcp_result_struct(mcp_result *out, const void *from);
 MCP_API int mcp_result_json(mcp_result *out, const char *json, size_t length);
 MCP_API mcp_builder *mcp_result_builder(mcp_result *out);

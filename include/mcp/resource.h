@@ -1,10 +1,12 @@
 /*
  * mcp/resource.h - what a server has to be read: resources, and templates of them
  *
- *     mcp_server_add_resource(server, &MCP_RESOURCE(.uri = "file:///motd", .name = "motd",
- *                                                   .text = "Hello"), &err);
- *     mcp_server_add_template(server, &MCP_TEMPLATE(.uri_template = "users://{id}/card",
- *                                                   .name = "card", .run = card), &err);
+ *     mcp_resource motd = MCP_RESOURCE(.uri = "file:///motd", .name = "motd",
+ *                                      .text = "Hello");
+ *     mcp_template cards = MCP_TEMPLATE(.uri_template = "users://{id}/card",
+ *                                       .name = "card", .run = card);
+ *     r = mcp_server_add_resource(server, &motd, &err);
+ *     r = mcp_server_add_template(server, &cards, &err);
  */
 #ifndef MCP_RESOURCE_H
 #define MCP_RESOURCE_H
@@ -47,7 +49,8 @@ typedef struct mcp_resource {
 #define MCP_RESOURCE(...) ((mcp_resource){.size = sizeof(mcp_resource), __VA_ARGS__})
 
 /* Offer a resource. The struct is copied. Clients are told that the list has changed.
- * MCP_E_INVAL: not a resource (err says why), or its URI is taken; MCP_E_NOMEM. [any] */
+ * MCP_E_INVAL: not a resource (err says why), or its URI is taken; MCP_E_NOMEM. [any]
+ * */
 MCP_API int mcp_server_add_resource(mcp_server *server, const mcp_resource *resource,
                                     mcp_error *err);
 
@@ -68,8 +71,8 @@ typedef struct mcp_template {
     const mcp_icon *icons;
     const char *meta;
 
-    /* Reads one: mcp_request_name has its URI, mcp_request_argument the variables. It may
-     * find that there is none: mcp_request_not_found. */
+    /* Reads one: mcp_request_name has its URI, mcp_request_argument the variables. It
+     * may find that there is none: mcp_request_not_found. */
     mcp_handler_fn *run;
     mcp_handler_fn *start;
     mcp_handler_fn *reply;

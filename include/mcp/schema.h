@@ -123,7 +123,8 @@ MCP_API int mcp_schema_report_print(const mcp_schema_report *report,
                                     const mcp_allocator *allocator, char **ret_text,
                                     size_t *ret_length);
 
-/* As JSON: writes an array of objects with instancePath, schemaPath, keyword, message. */
+/* As JSON: writes an array of objects with instancePath, schemaPath, keyword, message.
+ * */
 MCP_API void mcp_schema_report_build(const mcp_schema_report *report, mcp_builder *b,
                                      const char *key);
 

@@ -86,9 +86,9 @@ typedef struct mcp_event {
 
 /* The resource has changed: who has subscribed to it, or to one that it lies below, is
  * told; once for all changes that were not told yet. It need not be one that the server
- * lists. If so many have changed at once that they cannot be kept apart (4096), everybody
- * is told that all that it watches has changed. MCP_E_INVAL: not a URI; MCP_E_CLOSED: the
- * server has stopped; what the bus says. [any] */
+ * lists. If so many have changed at once that they cannot be kept apart (4096),
+ * everybody is told that all that it watches has changed. MCP_E_INVAL: not a URI;
+ * MCP_E_CLOSED: the server has stopped; what the bus says. [any] */
 MCP_API int mcp_server_resource_updated(mcp_server *server, const char *uri);
 
 /*
@@ -114,8 +114,8 @@ typedef struct mcp_bus {
 
 #define MCP_BUS(...) ((mcp_bus){.size = sizeof(mcp_bus), __VA_ARGS__})
 
-/* A bus inside this process, for several servers. Outlives them. Whoever publishes calls
- * all that are subscribed, on its own thread. All of it is [any]. */
+/* A bus inside this process, for several servers. Outlives them. Whoever publishes
+ * calls all that are subscribed, on its own thread. All of it is [any]. */
 typedef struct mcp_local_bus mcp_local_bus;
 MCP_API int mcp_local_bus_new(const mcp_allocator *allocator, mcp_local_bus **ret_bus);
 MCP_API void mcp_local_bus_free(mcp_local_bus *bus); /* NULL ok */
@@ -139,8 +139,8 @@ MCP_API int mcp_server_elicitation_complete(mcp_server *server,
 
 /* ---- middleware ------------------------------------------------------------ */
 
-/* Around every request of every method, on the loop: must not block, and must not finish
- * a request, which is for its handler. */
+/* Around every request of every method, on the loop: must not block, and must not
+ * finish a request, which is for its handler. */
 typedef struct mcp_middleware {
     size_t size;
     /* Before anything else: 0 goes on; anything else ends the request like a handler's
@@ -172,9 +172,9 @@ typedef struct mcp_server_options {
     const char *website;
     const mcp_icon *icons;    /* ends with {0} */
     const char *instructions; /* for the model: how to use this server */
-    const char
-        *extensions; /* capabilities.extensions: text of a JSON object; or NULL */
-    const char *experimental; /* capabilities.experimental, likewise */
+    /* Members of its capabilities, texts of JSON objects; or NULL. */
+    const char *extensions;
+    const char *experimental;
     /* Say that there are tools, prompts or resources, though none has been added yet:
      * a set of mcp_change. What is added is said by itself; but a session of 2025-11-25
      * or before hears only of changes of what was said when it began. */
@@ -183,9 +183,9 @@ typedef struct mcp_server_options {
     enum mcp_era era;
     void *user; /* for handlers: mcp_request_server_user */
     /* A client has sent a notification that is not the library's own business: those of
-     * the program's own methods, and notifications/roots/list_changed. On the loop: must
-     * not block. params is borrowed until this returns, and NULL if there are none. May
-     * be NULL. */
+     * the program's own methods, and notifications/roots/list_changed. On the loop:
+     * must not block. params is borrowed until this returns, and NULL if there are
+     * none. May be NULL. */
     void (*on_notification)(mcp_server *server, const char *method,
                             const mcp_json *params, void *user);
 
@@ -221,9 +221,9 @@ typedef struct mcp_server_options {
      * the server. */
     const mcp_bus *bus;
 
-    /* What a handler has asked so far travels with the client between two rounds, sealed
-     * with this key: 32 secret bytes, the same for all replicas of a server. NULL: made
-     * at the start, so that nobody but this server can go on. Copied. */
+    /* What a handler has asked so far travels with the client between two rounds,
+     * sealed with this key: 32 secret bytes, the same for all replicas of a server.
+     * NULL: made at the start, so that nobody but this server can go on. Copied. */
     const unsigned char *state_key;
     int64_t state_ms; /* a client may take that long between two rounds: 600000 */
 } mcp_server_options;
@@ -238,10 +238,10 @@ MCP_API int mcp_server_new(const mcp_server_options *opt, mcp_server **ret_serve
 
 /* Stops it (see mcp_server_stop), waits for that and frees it. A handler that does not
  * end holds what it needs (allocator, log and field tables too) and frees it at its
- * end: this does not wait for it longer than half of stop_ms. On the server's own loop thread
- * or inside its handlers: the same, without the waiting; so too on a loop of the
- * program's that no other thread runs, which does the rest when it runs. NULL ok.
- * [any] */
+ * end: this does not wait for it longer than half of stop_ms. On the server's own loop
+ * thread or inside its handlers: the same, without the waiting; so too on a loop of the
+ * program's that no other thread runs, which does the rest when it runs. NULL ok. [any]
+ * */
 MCP_API void mcp_server_free(mcp_server *server);
 
 /* ---- being reached: any number of these, before and while it runs; [any] -------- */

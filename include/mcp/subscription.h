@@ -1,13 +1,14 @@
 /*
  * mcp/subscription.h - a client hears of changes: an event source that can be waited on
  *
- *     r = mcp_client_subscribe(client, &MCP_SUBSCRIBE(.lists = MCP_TOOLS_CHANGED), &s, &err);
+ *     mcp_subscribe wish = MCP_SUBSCRIBE(.lists = MCP_TOOLS_CHANGED);
+ *     r = mcp_client_subscribe(client, &wish, &s, &err);
  *     while (mcp_subscription_next(s, MCP_TIMEOUT_NONE, &event) == 0)
  *         printf("%d\n", event.change);
  *     mcp_subscription_free(s);
  *
- * From 2026-07-28 on it is a subscriptions/listen request of its own; in older versions it
- * is fed by resources/subscribe and by what a server says unasked. Events that come
+ * From 2026-07-28 on it is a subscriptions/listen request of its own; in older versions
+ * it is fed by resources/subscribe and by what a server says unasked. Events that come
  * faster than they are read are kept once each. A subscription counts as a call in
  * mcp_client_count, and so does each resources/subscribe and resources/unsubscribe. It
  * stays valid when its client is freed: it is lost then.
@@ -44,7 +45,8 @@ typedef struct mcp_subscribe {
     size_t backlog;          /* events that may wait, each counted once: 1024. Then the
                                 subscription is lost (H13) */
     /* Ends it as mcp_subscription_free does, but for the handle: what waits is dropped,
-     * it is lost, and its status is MCP_E_CANCELED, or MCP_E_TOTAL_TIMEOUT. NULL: none */
+     * it is lost, and its status is MCP_E_CANCELED, or MCP_E_TOTAL_TIMEOUT. NULL: none
+     * */
     mcp_scope *scope;
     /* Instead of mcp_subscription_next: called for each event, one at a time, in order,
      * and once at the end (how, with the status if it is lost). Each may be NULL. */
@@ -87,7 +89,8 @@ MCP_API int mcp_subscription_fd(mcp_subscription *s, int *ret_fd);
 
 MCP_API enum mcp_subscription_end mcp_subscription_how(mcp_subscription *s);
 
-/* Why it was lost: a status; err, if it is not NULL, gets it in words. 0: it was not. */
+/* Why it was lost: a status; err, if it is not NULL, gets it in words. 0: it was not.
+ * */
 MCP_API int mcp_subscription_status(mcp_subscription *s, mcp_error *err);
 
 /* End it, if it is open, and tell the server; what waits is dropped (H12). On return no
