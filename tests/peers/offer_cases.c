@@ -44,7 +44,7 @@ reads_by_template(mcp_client *client)
     mcp_reply *reply = NULL;
     int r = mcp_client_read(client, "note://here/a%20b", NULL, &reply, &err);
 
-    return shows(r, &err, reply, "contents/0/text", "a b in home", "contents/0/uri",
+    return shows(r, &err, reply, "contents/0/text", "a b in here", "contents/0/uri",
                  "note://here/a%20b", NULL);
 }
 
