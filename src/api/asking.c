@@ -15,7 +15,6 @@
 #include "api/asking.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -409,7 +408,7 @@ request_again(mcp_request *req)
     next->serve = req->serve;
     next->variables = req->variables ? mcp_doc_ref(req->variables) : NULL;
     next->passed = req->passed;
-    next->reported = fmax(req->reported, req->progress);
+    next->reported = req->reported > req->progress ? req->reported : req->progress;
     atomic_init(&next->log_from, atomic_load(&req->log_from));
     next->out.kind = req->out.kind;
     next->out.tool = req->out.tool;

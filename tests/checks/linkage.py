@@ -1,4 +1,5 @@
-"""linkage - a program that speaks over pipes links no TLS and no HTTP client."""
+"""linkage - a program that speaks over pipes links no TLS and no HTTP client, and no libm,
+which is a third of a megabyte for one function."""
 import re
 from check import BUILD, CC, ROOT, case, faults_of, finish, run, scratch
 
@@ -18,6 +19,9 @@ def heavy(*command):
 
 library = BUILD / "lib/libmcp.so"
 case("libmcp_needs_no_TLS_and_no_curl", heavy("ldd", library))
+
+status, needed = run("readelf", "-d", library)
+case("libmcp_needs_no_libm", [needed] if status or "[libm." in needed else [])
 
 with scratch() as folder:
     (source := ROOT.__class__(folder) / "stdio.c").write_text(PROGRAM)
