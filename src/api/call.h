@@ -133,7 +133,7 @@ struct mcpi_ask {
     bool has_handle; /* somebody will let go of it */
 };
 
-/* ---- asking (ask.c); all [any] ------------------------------------------- */
+/* ---- calling (untyped.c); all [any] ------------------------------------------- */
 
 /* Is there a client, and is it ours? */
 int mcpi_client_check(const struct mcp_client *client, mcp_error *err);

@@ -11,12 +11,12 @@
 
 #include <string.h>
 
+#include "api/resource.h"
 #include "api/server.h"
 #include "api/time.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "core/subscribe.h"
-#include "json/schema_uri.h"
 
 /* Changes of a list within that time are told once: as many as a program makes while it
  * opens or closes one thing, and less than a person notices. */
@@ -40,19 +40,6 @@ struct news_uri {
     struct mcpi_map_node by_uri;
     char text[];
 };
-
-bool
-mcpi_uri_is_sane(const char *uri, size_t len)
-{
-    if (strlen(uri) != len || !mcpi_utf8_valid(uri, len) ||
-        mcpi_uri_scheme(uri, len) == 0)
-        return false;
-    for (size_t i = 0; i < len; i++) {
-        if ((unsigned char)uri[i] <= ' ' || uri[i] == 0x7f)
-            return false;
-    }
-    return true;
-}
 
 /* ---- told, on the loop -------------------------------------------------- */
 
@@ -211,7 +198,7 @@ mcp_server_resource_updated(mcp_server *server, const char *uri)
 {
     const mcp_event event = {.change = MCP_RESOURCE_UPDATED, .uri = uri};
 
-    if (!server || !uri || !mcpi_uri_is_sane(uri, strlen(uri)))
+    if (!server || !uri || !mcpi_uri_fits(uri, strlen(uri)))
         return MCP_E_INVAL;
     if (mcpi_server_guard(server) < 0)
         return MCP_E_STATE;

@@ -49,8 +49,4 @@ bool mcpi_news_waits(mcp_server *server);
 /* Closed, or never opened. */
 void mcpi_news_done(mcp_server *server);
 
-/* May a resource have this URI: has it a scheme, and nothing that no URI may have? More
- * is not asked, because people write what their servers understand. */
-bool mcpi_uri_is_sane(const char *uri, size_t len);
-
 #endif

@@ -89,7 +89,7 @@ mcpi_completion_find(mcp_request *req)
         req->out.prompt = offer ? mcpi_prompt_of(offer) : NULL;
     } else if (mcp_json_is_string(type, "ref/resource") &&
                mcp_json_get_type(uri) == MCP_JSON_STRING) {
-        req->status = template_find(req, uri, &offer);
+        req->sought = template_find(req, uri, &offer);
     }
     if (!offer)
         return;
@@ -171,8 +171,8 @@ mcpi_completion_complete(mcp_request *req)
 
     if (fault)
         mcpi_request_reject(req, fault);
-    else if (req->status < 0)
-        (void)mcpi_request_end(req, req->status);
+    else if (req->sought < 0)
+        (void)mcpi_request_end(req, req->sought);
     else if (!req->offer || !argument_exists(req))
         refuse_unknown(req);
     else

@@ -12,6 +12,7 @@
 
 #include "api/changes.h"
 #include "api/methods.h"
+#include "api/resource.h"
 #include "api/server.h"
 #include "core/names.h"
 #include "core/peer.h"
@@ -97,7 +98,7 @@ uri_of(mcp_request *req)
     const char *text = mcp_json_string(uri, NULL);
 
     if (text && mcp_json_string_length(uri) <= MCPI_WATCHED_URI_MAX &&
-        mcpi_uri_is_sane(text, mcp_json_string_length(uri)))
+        mcpi_uri_fits(text, mcp_json_string_length(uri)))
         return text;
     mcpi_request_reject(req, "uri must be the URI of a resource");
     return NULL;

@@ -42,7 +42,8 @@ struct mcp_request {
     bool entered;                        /* its handler was called */
     bool again;                          /* not the first run: its answers are there */
     bool rests;                          /* over, and the client is to be asked */
-    int status;                          /* how it ended; before: could be found */
+    int sought;                          /* negative: who serves it is not known */
+    int status;                          /* how it ended */
     atomic_uint log_from; /* mcp_severity: the least that is wanted; 0: nothing */
     atomic_bool canceled; /* told to stop; reason is readable */
     atomic_bool over;     /* somebody ends it */

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "json/schema_format.h"
+#include "json/schema_uri.h"
 
 #define AUDIENCES (MCP_FOR_USER | MCP_FOR_ASSISTANT)
 
@@ -375,4 +376,19 @@ mcpi_template_has(const struct mcpi_resource *template, const char *name)
             return true;
     }
     return false;
+}
+
+/* ---- what it may be called ------------------------------------------------ */
+
+bool
+mcpi_uri_fits(const char *uri, size_t len)
+{
+    if (strlen(uri) != len || !mcpi_utf8_valid(uri, len) ||
+        mcpi_uri_scheme(uri, len) == 0)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        if ((unsigned char)uri[i] <= ' ' || uri[i] == 0x7f)
+            return false;
+    }
+    return true;
 }

@@ -60,7 +60,7 @@ mcpi_resources_find(mcp_request *req)
     offer = mcpi_catalog_find(&req->server->catalogs[MCPI_RESOURCES],
                               mcp_json_string(uri, ""), mcp_json_string_length(uri));
     if (!offer)
-        req->status = mcpi_templates_match(req, uri, &offer);
+        req->sought = mcpi_templates_match(req, uri, &offer);
     if (!offer)
         return;
     mcpi_request_take_offer(req, offer, &offer->handler, MCPI_RESULT_RESOURCE);
@@ -75,8 +75,8 @@ mcpi_resources_read(mcp_request *req)
 {
     if (mcp_json_get_type(uri_of(req)) != MCP_JSON_STRING)
         mcpi_request_reject(req, "uri must be a string");
-    else if (req->status < 0)
-        (void)mcpi_request_end(req, req->status);
+    else if (req->sought < 0)
+        (void)mcpi_request_end(req, req->sought);
     else if (!req->offer)
         (void)mcpi_request_end(req, mcp_request_not_found(req));
     else

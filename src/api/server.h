@@ -51,7 +51,7 @@ struct mcp_server {
     bool own_loop;
     struct mcpi_catalog catalogs[MCPI_CATALOGS];
     size_t catalog_count; /* that were made */
-    atomic_uint offers;   /* what there is, or may be: mcp_change, and that below */
+    atomic_uint offers;   /* what there is, or may be: mcp_change, and that above */
     unsigned said;        /* of that, in the capabilities; loop only */
     struct mcpi_buf says; /* the capabilities, with room for all; loop only */
     mcp_doc *extensions, *experimental; /* for there; or NULL */

@@ -16,8 +16,6 @@
 #include "core/names.h"
 #include "core/peer.h"
 
-#define KEY_SUBSCRIPTION_ID "\"io.modelcontextprotocol/subscriptionId\""
-
 /* ---- what is told ---------------------------------------------------------- */
 
 static const struct list {
@@ -128,14 +126,6 @@ listener_write_filter(const struct mcpi_listener *l, struct mcpi_buf *into)
     mcpi_buf_char(into, '}');
 }
 
-static void
-listener_write_meta(const struct mcpi_listener *l, struct mcpi_buf *into)
-{
-    MCPI_BUF_LITERAL(into, "{" KEY_SUBSCRIPTION_ID ":");
-    mcpi_id_write(into, &l->x->rpc.id);
-    mcpi_buf_char(into, '}');
-}
-
 /* ---- its set of what is due ------------------------------------------------ */
 
 /* Nothing with that id after its end, even if its owner is late to close it (H16). */
@@ -156,7 +146,7 @@ due_write(struct mcpi_due *due, const struct mcpi_due_item *item, struct mcpi_bu
         return 1;
     mcpi_rpc_write_note(into, method, strlen(method));
     MCPI_BUF_LITERAL(into, ",\"params\":{\"_meta\":");
-    listener_write_meta(l, into);
+    mcpi_meta_write_subscription(into, &l->x->rpc.id);
     if (item->topic == MCPI_TOPIC_UPDATED) {
         MCPI_BUF_LITERAL(into, ",\"uri\":");
         text_write(into, item->name.text, item->name.len);
@@ -415,7 +405,7 @@ mcpi_listener_close(struct mcpi_listener *l, struct mcpi_result *last)
         last->code = 0;
         mcpi_buf_clear(&last->body);
         mcpi_buf_clear(&last->meta);
-        listener_write_meta(l, &last->meta);
+        mcpi_meta_write_subscription(&last->meta, &l->x->rpc.id);
     }
     listener_unref(l);
 }

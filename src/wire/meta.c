@@ -185,6 +185,14 @@ mcpi_meta_write_result(struct mcpi_buf *buf, const char *members, size_t len,
     mcpi_buf_char(buf, '}');
 }
 
+void
+mcpi_meta_write_subscription(struct mcpi_buf *buf, const struct mcpi_id *id)
+{
+    MCPI_BUF_LITERAL(buf, "{\"" KEY_SUBSCRIPTION_ID "\":");
+    mcpi_id_write(buf, id);
+    mcpi_buf_char(buf, '}');
+}
+
 bool
 mcpi_meta_reserved(const char *key, size_t len)
 {

@@ -43,6 +43,9 @@ bool mcpi_meta_write(struct mcpi_buf *buf, const struct mcpi_stamp *stamp);
 void mcpi_meta_write_result(struct mcpi_buf *buf, const char *members, size_t len,
                             const char *server_info);
 
+/* Append a _meta object that says to which subscription a message belongs. */
+void mcpi_meta_write_subscription(struct mcpi_buf *buf, const struct mcpi_id *id);
+
 /* Is this one of the keys that the library stamps itself? */
 bool mcpi_meta_reserved(const char *key, size_t len);
 

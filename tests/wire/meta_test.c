@@ -267,6 +267,23 @@ a_result_names_the_server_after_the_handlers_own_members(void **state)
 }
 
 static void
+a_subscription_is_named_as_its_request_was(void **state)
+{
+    const struct mcpi_id number = mcpi_id_int(7), text = mcpi_id_string("7", 1);
+    struct fixture f;
+
+    (void)state;
+    open_fixture(&f);
+    mcpi_meta_write_subscription(&f.buf, &number);
+    mcpi_meta_write_subscription(&f.buf, &text);
+    mcpi_buf_char(&f.buf, '\0');
+    assert_string_equal(f.buf.data,
+                        "{\"io.modelcontextprotocol/subscriptionId\":7}"
+                        "{\"io.modelcontextprotocol/subscriptionId\":\"7\"}");
+    close_fixture(&f);
+}
+
+static void
 only_the_keys_we_stamp_are_reserved(void **state)
 {
     static const char *const ours[] = {"io.modelcontextprotocol/protocolVersion",
@@ -336,5 +353,6 @@ TEST_MAIN(TEST(all_keys_are_read), TEST(what_is_absent_is_null),
           TEST(a_modern_stamp_has_version_and_capabilities),
           TEST(a_legacy_stamp_has_only_what_the_caller_gave),
           TEST(a_result_names_the_server_after_the_handlers_own_members),
+          TEST(a_subscription_is_named_as_its_request_was),
           TEST(only_the_keys_we_stamp_are_reserved),
           TEST(members_stand_between_the_braces), TEST(each_allocation_may_fail))

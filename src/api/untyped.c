@@ -1,4 +1,4 @@
-/* ask.c - what a client can be asked to do: calls of any method, notifications */
+/* untyped.c - a client calls any method, and sends any notification */
 #include <string.h>
 
 #include "api/call.h"

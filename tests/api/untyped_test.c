@@ -1,4 +1,4 @@
-/* ask_test.c - what a client can be asked to do */
+/* untyped_test.c - a client calls any method */
 #include <string.h>
 
 #include "api/client_fixture.h"
