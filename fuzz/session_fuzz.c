@@ -74,6 +74,14 @@ call_start(struct fuzz *f, int side, struct mcpi_exchange *parent, unsigned a,
         CHECK(call->done == 0 && !call->handle);
 }
 
+/* A call that ends takes the questions asked for it along first and tells its own user
+ * last: whoever is told of those and looks at the call finds it settled before its done. */
+static bool
+is_midway(const struct fuzz *f, const struct call *call, bool settled)
+{
+    return settled && f->depth > 0 && call_is_live(call);
+}
+
 static void
 call_command(struct fuzz *f, int letter, unsigned a)
 {
@@ -87,12 +95,13 @@ call_command(struct fuzz *f, int letter, unsigned a)
     live = call_is_live(call);
     if (letter == 'x') {
         r = mcpi_call_cancel(handle, a % 2 ? "not wanted" : NULL, f->now);
-        CHECK(r == (live ? 0 : MCP_E_STATE) && call->done == 1);
+        CHECK(is_midway(f, call, r == MCP_E_STATE) ||
+              (r == (live ? 0 : MCP_E_STATE) && call->done == 1));
     } else if (letter == 'w') {
         live = live || call->flushing > 0;
         call->flushing++;
         r = mcpi_call_flush(handle, a * INT64_C(10000), on_flushed, call, f->now);
-        CHECK(r == (live ? MCP_E_STATE : 0));
+        CHECK(is_midway(f, call, r == 0) || r == (live ? MCP_E_STATE : 0));
         call->flushing -= r < 0;
     } else if (letter == 'g') {
         mcpi_call_release(handle);
