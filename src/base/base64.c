@@ -71,9 +71,9 @@ mcpi_base64url_write(struct mcpi_buf *buf, const void *bytes, size_t len)
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* What a digit is worth; -1: it is none. */
+/* What a digit is worth in the alphabet with these two at its end; -1: it is none. */
 static int
-digit_value(char c)
+digit_value(char c, const char *last)
 {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';
@@ -81,20 +81,20 @@ digit_value(char c)
         return c - 'a' + 26;
     if (c >= '0' && c <= '9')
         return c - '0' + 52;
-    if (c == '-')
+    if (c == last[0])
         return 62;
-    return c == '_' ? 63 : -1;
+    return c == last[1] ? 63 : -1;
 }
 
 /* Up to four digits to the bytes they stand for; false: they stand for none. */
 static bool
-read_group(const char *text, size_t len, unsigned char out[3])
+read_group(const char *text, size_t len, const char *last, unsigned char out[3])
 {
     unsigned bits = 0;
     int value;
 
     for (size_t i = 0; i < 4; i++) {
-        value = i < len ? digit_value(text[i]) : 0;
+        value = i < len ? digit_value(text[i], last) : 0;
         if (value < 0)
             return false;
         bits = bits << 6 | (unsigned)value;
@@ -105,8 +105,9 @@ read_group(const char *text, size_t len, unsigned char out[3])
     return len == 4 || (bits & (len == 3 ? 0xffU : 0xffffU)) == 0;
 }
 
-int
-mcpi_base64url_read(struct mcpi_buf *buf, const char *text, size_t len)
+/* Digits alone, without padding. */
+static int
+read_all(struct mcpi_buf *buf, const char *text, size_t len, const char *last)
 {
     size_t before = buf->len, bytes = 0, group;
     unsigned char three[3];
@@ -119,7 +120,7 @@ mcpi_base64url_read(struct mcpi_buf *buf, const char *text, size_t len)
         return buf->status;
     for (size_t i = 0; i < len; i += 4) {
         group = len - i < 4 ? len - i : 4;
-        if (!read_group(text + i, group, three)) {
+        if (!read_group(text + i, group, last, three)) {
             mcpi_buf_rewind(buf, before);
             return MCP_E_INVAL;
         }
@@ -128,4 +129,20 @@ mcpi_base64url_read(struct mcpi_buf *buf, const char *text, size_t len)
     }
     mcpi_buf_commit(buf, bytes);
     return 0;
+}
+
+int
+mcpi_base64_read(struct mcpi_buf *buf, const char *text, size_t len)
+{
+    if (len % 4 != 0)
+        return MCP_E_INVAL;
+    if (len > 0 && text[len - 1] == '=')
+        len -= text[len - 2] == '=' ? 2 : 1;
+    return read_all(buf, text, len, plain_digits + 62);
+}
+
+int
+mcpi_base64url_read(struct mcpi_buf *buf, const char *text, size_t len)
+{
+    return read_all(buf, text, len, url_digits + 62);
 }

@@ -11,9 +11,12 @@ void mcpi_base64_write(struct mcpi_buf *buf, const void *bytes, size_t len);
  * or in a header. */
 void mcpi_base64url_write(struct mcpi_buf *buf, const void *bytes, size_t len);
 
-/* Append the bytes of a base64url text without padding. MCP_E_INVAL: it is none, or not
- * the one spelling of its bytes; nothing is appended. A failure of the buffer is the
+/* Append the bytes of a Base64 text with padding. MCP_E_INVAL: it is none, or not the
+ * one spelling of its bytes; nothing is appended. A failure of the buffer is the
  * buffer's, and returned. */
+int mcpi_base64_read(struct mcpi_buf *buf, const char *text, size_t len);
+
+/* Append the bytes of a base64url text without padding; fails likewise. */
 int mcpi_base64url_read(struct mcpi_buf *buf, const char *text, size_t len);
 
 #endif

@@ -147,6 +147,35 @@ mcpi_text_stow(char **at, const char *text, size_t len)
     return copy;
 }
 
+bool
+mcpi_text_is_token(const char *text, size_t len)
+{
+    static const char marks[] = "!#$%&'*+-.^_`|~";
+
+    for (size_t i = 0; i < len; i++) {
+        bool is_alnum = (text[i] >= '0' && text[i] <= '9') ||
+                        (text[i] >= 'A' && text[i] <= 'Z') ||
+                        (text[i] >= 'a' && text[i] <= 'z');
+
+        if (!is_alnum && !memchr(marks, text[i], sizeof(marks) - 1))
+            return false;
+    }
+    return len > 0;
+}
+
+bool
+mcpi_text_same_letters(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++) {
+        char lower_a = (char)(*a >= 'A' && *a <= 'Z' ? *a + 32 : *a);
+        char lower_b = (char)(*b >= 'A' && *b <= 'Z' ? *b + 32 : *b);
+
+        if (lower_a != lower_b)
+            return false;
+    }
+    return *a == *b;
+}
+
 int
 mcpi_error_set(mcp_error *err, int status, const char *format, ...)
 {

@@ -24,6 +24,12 @@ size_t mcpi_text_clean(char *into, size_t size, const char *text, size_t len);
  * stand together behind their owner. NULL stays NULL, and takes no room. */
 const char *mcpi_text_stow(char **at, const char *text, size_t len);
 
+/* Is it a token of HTTP, such as the name of a header (RFC 9110, 5.6.2)? Not empty. */
+bool mcpi_text_is_token(const char *text, size_t len);
+
+/* The same but for the case of ASCII letters? */
+bool mcpi_text_same_letters(const char *a, const char *b);
+
 /* Fill *err if it is not NULL: status, code 0, a formatted sentence. Returns status. */
 int mcpi_error_set(mcp_error *err, int status, const char *format, ...)
     MCP_PRINTF(3, 4);

@@ -202,25 +202,6 @@ fault_of_names(const mcp_enum_name *names)
     return NULL;
 }
 
-/* The field-name of HTTP (RFC 9110, 5.1). */
-static bool
-is_token(const char *text)
-{
-    static const char marks[] = "!#$%&'*+-.^_`|~";
-
-    if (!*text)
-        return false;
-    for (; *text; text++) {
-        bool is_alnum = (*text >= '0' && *text <= '9') ||
-                        (*text >= 'A' && *text <= 'Z') ||
-                        (*text >= 'a' && *text <= 'z');
-
-        if (!is_alnum && !strchr(marks, *text))
-            return false;
-    }
-    return true;
-}
-
 /* Transports, "Schema Extension": primitive types, reached through properties only. */
 static const char *
 fault_of_header(const struct mcpi_field_node *node)
@@ -229,7 +210,7 @@ fault_of_header(const struct mcpi_field_node *node)
 
     if (!field->header)
         return NULL;
-    if (!is_token(field->header))
+    if (!mcpi_text_is_token(field->header, strlen(field->header)))
         return "a header name that is no HTTP token";
     if (node->in_array || field->type == MCP_ARRAY)
         return "a header on what is in an array";
@@ -321,19 +302,6 @@ fault_of_texts(const struct mcpi_field_node *node)
     return NULL;
 }
 
-static bool
-same_header(const char *a, const char *b)
-{
-    for (; *a && *b; a++, b++) {
-        char lower_a = (char)(*a >= 'A' && *a <= 'Z' ? *a + 32 : *a);
-        char lower_b = (char)(*b >= 'A' && *b <= 'Z' ? *b + 32 : *b);
-
-        if (lower_a != lower_b)
-            return false;
-    }
-    return *a == *b;
-}
-
 /* Against those before it: names within the same struct, headers within the schema. */
 static const char *
 fault_of_twins(const mcp_fields *fields, size_t index)
@@ -346,7 +314,7 @@ fault_of_twins(const mcp_fields *fields, size_t index)
         if (other->parent == node->parent && strcmp(other->name, node->name) == 0)
             return "the name stands there twice";
         if (node->field->header && other->field->header &&
-            same_header(node->field->header, other->field->header))
+            mcpi_text_same_letters(node->field->header, other->field->header))
             return "the header stands there twice";
     }
     return NULL;

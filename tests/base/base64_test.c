@@ -59,6 +59,10 @@ both_alphabets_are_those_of_the_rfc(void **state)
         assert_int_equal(
             mcpi_base64url_read(&buf, vectors[i][2], strlen(vectors[i][2])), 0);
         holds(&buf, vectors[i][0]);
+        mcpi_buf_clear(&buf);
+        assert_int_equal(mcpi_base64_read(&buf, vectors[i][1], strlen(vectors[i][1])),
+                         0);
+        holds(&buf, vectors[i][0]);
         close_buf(&buf, &mem);
     }
 }
@@ -80,6 +84,13 @@ every_byte_comes_back(void **state)
         mcpi_buf_clear(&back);
         mcpi_base64url_write(&buf, bytes, len);
         assert_int_equal(mcpi_base64url_read(&back, buf.data, buf.len), 0);
+        assert_int_equal(back.len, len);
+        if (len > 0)
+            assert_memory_equal(back.data, bytes, len);
+        mcpi_buf_clear(&buf);
+        mcpi_buf_clear(&back);
+        mcpi_base64_write(&buf, bytes, len);
+        assert_int_equal(mcpi_base64_read(&back, buf.data, buf.len), 0);
         assert_int_equal(back.len, len);
         if (len > 0)
             assert_memory_equal(back.data, bytes, len);
@@ -105,6 +116,28 @@ what_is_not_the_one_spelling_is_refused(void **state)
             fail_msg("%s was read", bad[i]);
         holds(&buf, "x"); /* nothing was appended */
     }
+    close_buf(&buf, &mem);
+}
+
+static void
+padding_is_what_it_must_be(void **state)
+{
+    static const char *const bad[] = {
+        "=",    "==",       "===",  "====",     "Zg",        "Zg=",
+        "Zm8",  "Zm9v=",    "Z===", "Zg==Zg==", "Zh==",      "Zm9=",
+        "=Zg=", "Zm9v====", "Zm-v", "Zm_v",     "Zm9v\nZg=", "Z=g="};
+    struct test_mem mem;
+    struct mcpi_buf buf;
+
+    (void)state;
+    open_buf(&buf, &mem, 100);
+    mcpi_buf_text(&buf, "x");
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        if (mcpi_base64_read(&buf, bad[i], strlen(bad[i])) != MCP_E_INVAL)
+            fail_msg("%s was read", bad[i]);
+        holds(&buf, "x");
+    }
+    assert_int_equal(mcpi_base64_read(&buf, "Zg=\0", 4), MCP_E_INVAL);
     close_buf(&buf, &mem);
 }
 
@@ -151,5 +184,6 @@ each_allocation_may_fail(void **state)
 }
 
 TEST_MAIN(TEST(both_alphabets_are_those_of_the_rfc), TEST(every_byte_comes_back),
-          TEST(what_is_not_the_one_spelling_is_refused), TEST(a_full_buffer_is_a_limit),
+          TEST(what_is_not_the_one_spelling_is_refused),
+          TEST(padding_is_what_it_must_be), TEST(a_full_buffer_is_a_limit),
           TEST(each_allocation_may_fail))

@@ -195,7 +195,40 @@ texts_are_stowed_one_behind_the_other(void **state)
     assert_memory_equal(room, "ab\0\0c\0x", 7);
 }
 
-TEST_MAIN(TEST(texts_are_stowed_one_behind_the_other), TEST(characters_are_code_points),
+static void
+a_token_is_what_names_a_header(void **state)
+{
+    static const char marks[] = "!#$%&'*+-.^_`|~";
+
+    (void)state;
+    assert_true(mcpi_text_is_token("Mcp-Param-9", 11));
+    assert_false(mcpi_text_is_token("", 0));
+    for (int c = 0; c < 256; c++) {
+        const char one[3] = {'a', (char)c, 'z'};
+        bool fits = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+                    (c >= 'a' && c <= 'z') || (c != 0 && strchr(marks, c));
+
+        assert_int_equal(mcpi_text_is_token(one, 3), fits);
+    }
+}
+
+static void
+letters_are_the_same_in_either_case(void **state)
+{
+    (void)state;
+    assert_true(mcpi_text_same_letters("", ""));
+    assert_true(mcpi_text_same_letters("Trip-ID9", "tRIP-id9"));
+    assert_false(mcpi_text_same_letters("trip", "trips"));
+    assert_false(mcpi_text_same_letters("trips", "trip"));
+    assert_false(mcpi_text_same_letters("a", "b"));
+    assert_false(mcpi_text_same_letters("@", "`")); /* 32 apart, and no letters */
+    assert_false(mcpi_text_same_letters("[", "{"));
+    assert_false(mcpi_text_same_letters("\xc3\x84", "\xc3\xa4"));
+}
+
+TEST_MAIN(TEST(a_token_is_what_names_a_header),
+          TEST(letters_are_the_same_in_either_case),
+          TEST(texts_are_stowed_one_behind_the_other), TEST(characters_are_code_points),
           TEST(edges_of_utf8_are_valid), TEST(overlong_forms_are_invalid),
           TEST(surrogates_and_beyond_unicode_are_invalid),
           TEST(truncated_and_stray_bytes_are_invalid),
