@@ -39,7 +39,7 @@ static void
 call_start(struct fuzz *f, int side, struct mcpi_exchange *parent, unsigned a,
            unsigned b)
 {
-    const struct mcpi_turn *turn = &turns[a % COUNT(turns)];
+    const struct mcpi_next_leg *turn = &turns[a % COUNT(turns)];
     struct mcpi_id number = mcpi_id_int(a % 16);
     struct mcpi_call_options opt = {.method = turn->method,
                                     .params = turn->params,

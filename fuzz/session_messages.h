@@ -10,7 +10,7 @@
 #define TEXT(literal) literal, sizeof(literal) - 1
 
 /* The client's requests, and those of handlers of the server. */
-static const struct mcpi_turn turns[] = {
+static const struct mcpi_next_leg turns[] = {
     {"tools/call", TEXT("{\"name\":\"t\",\"arguments\":{}}")},
     {"ping", NULL, 0},
     {"tools/list", TEXT("{}")},

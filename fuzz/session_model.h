@@ -423,13 +423,13 @@ on_claim(void *user, struct mcpi_call *handle, struct mcpi_id *ret_id)
 
 static bool
 on_more(void *user, struct mcpi_call *handle, int status, const struct mcpi_rpc *answer,
-        struct mcpi_turn *next)
+        struct mcpi_next_leg *next)
 {
     struct call *call = user;
 
     (void)handle;
     CHECK(call_is_live(call) && answer && (status == 0 || status == MCP_E_PEER));
-    *next = (struct mcpi_turn){"tools/list", "{\"cursor\":\"2\"}", 14};
+    *next = (struct mcpi_next_leg){"tools/list", "{\"cursor\":\"2\"}", 14};
     react(call->f);
     return ++call->more < 3;
 }

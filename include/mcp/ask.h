@@ -65,7 +65,9 @@ MCP_API int mcp_request_bind_answer(mcp_request *req, const char *key,
  * a question, or its key was answered or asked already, and the log says more;
  * MCP_E_LIMIT: a handler has asked ten times; MCP_E_STATE: this request may not ask (a
  * completion, a list, a client's own handler), or it is not its handler that asks (a
- * middleware); MCP_E_CANCELED: it is not wanted any more; MCP_E_NOMEM. */
+ * middleware); MCP_E_NO_CHANNEL: there is no way to this client (2025-11-25 over HTTP,
+ * with JSON answers only or without sessions); MCP_E_CANCELED: it is not wanted any
+ * more; MCP_E_NOMEM. */
 
 typedef struct mcp_elicit {
     size_t size;

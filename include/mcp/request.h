@@ -96,6 +96,10 @@ MCP_API const mcp_json *mcp_request_client_info(const mcp_request *req); /* or N
 MCP_API const mcp_json *mcp_request_client_capabilities(const mcp_request *req);
 MCP_API const char *mcp_request_version(const mcp_request *req); /* "2026-07-28" */
 
+/* Who asks, as the hook of the HTTP options names the credential (mcp/http.h); "" on
+ * other links, and for nobody in particular. Never NULL. */
+MCP_API const char *mcp_request_principal(const mcp_request *req);
+
 /* Its id as JSON text, `7` or `"7"`; for logs. */
 MCP_API const char *mcp_request_id(const mcp_request *req);
 
@@ -108,8 +112,9 @@ MCP_API const char *mcp_request_baggage(const mcp_request *req);
 /* What the options of the server, or of the client that is asked, gave as user. */
 MCP_API void *mcp_request_server_user(const mcp_request *req);
 
-/* The loop of its server: for the events of a `start` handler. In a client's handler
- * the loop that the client was given; NULL: it has one of its own. */
+/* The loop of its server on which it is served, for the events of a `start` handler:
+ * one of several if the server listens with several threads. In a client's handler the
+ * loop that the client was given; NULL: it has one of its own. */
 MCP_API mcp_loop *mcp_request_loop(const mcp_request *req);
 
 /* ---- being canceled; [any] ------------------------------------------------- */
@@ -215,6 +220,13 @@ MCP_API int mcp_request_log_json(mcp_request *req, enum mcp_severity severity,
 
 /* Would it be sent? For messages that are dear to make. */
 MCP_API bool mcp_request_logs(const mcp_request *req, enum mcp_severity severity);
+
+/* Let the client's connection go while this takes its time: it is told when to come back,
+ * and gets what it missed then. For clients of 2025-11-25 over HTTP, if the server has an
+ * event store; MCP_E_NO_CHANNEL for all others, where nothing happens. Off the loop that
+ * is not known yet: 0 then. It is no cancel, and the request goes on; what it asks its
+ * client waits until the client has come back. Other statuses as mcp_request_progress. */
+MCP_API int mcp_request_detach(mcp_request *req);
 
 /* Answer with a JSON-RPC error instead of a result: return what this returns, which is
  * MCP_E_PEER. For a tool that failed at its job use mcp_result_fail: models can read

@@ -203,10 +203,12 @@ typedef struct mcp_server_options {
     size_t held_bytes;    /* of one client's requests and answers: 256 MiB */
     size_t clients;       /* on listening sockets, at once: 1024 */
     size_t page;          /* entries on one page of a list: 250 */
-    size_t listeners;     /* subscriptions/listen streams at once: 1024 */
+    size_t listeners;     /* subscriptions/listen streams at once: 1024; of each loop
+                             thread, where HTTP has several */
     size_t subscribed;    /* resources that one client may watch: 1024 */
     int64_t limit_ms;     /* longest time of a request: none */
-    int64_t drain_ms;     /* after EOF, for running requests: 1000; -1: none */
+    int64_t drain_ms;     /* for running requests, after EOF, and over HTTP after a
+                             stop: 1000; -1: none */
     int64_t stop_ms;      /* our own stop, flush included: 1000 */
     int64_t overdue_ms;   /* a canceled handler is overdue after that: 5000 */
     int64_t changes_ms;   /* changes of a list within that time are told once: 50;
@@ -297,8 +299,8 @@ MCP_API int mcp_server_start(mcp_server *server, mcp_error *err);
 MCP_API int mcp_server_run_stdio(mcp_server *server, mcp_error *err);
 
 /* Stop: no more clients and requests; running requests are answered with an error and
- * their handlers told; what waits is written; all within stop_ms. Returns at once.
- * [any, and signal handlers] */
+ * their handlers told; what waits is written; all within stop_ms. Over HTTP requests may
+ * finish before that, within drain_ms. Returns at once. [any, and signal handlers] */
 MCP_API void mcp_server_stop(mcp_server *server);
 
 /* ---- counters; [any] ------------------------------------------------------- */
@@ -306,7 +308,7 @@ MCP_API void mcp_server_stop(mcp_server *server);
 typedef struct mcp_server_counts {
     size_t size; /* set by the caller: sizeof(mcp_server_counts) */
     /* now */
-    uint64_t clients;
+    uint64_t clients;          /* on pipes and sockets, and in memory */
     uint64_t in_flight;        /* requests not yet answered, canceled or dropped */
     uint64_t live_handlers;    /* entered and not yet returned or finished */
     uint64_t overdue_handlers; /* of these: told to stop longer than overdue_ms ago */
@@ -327,6 +329,10 @@ typedef struct mcp_server_counts {
                                run never began */
     uint64_t stopped;       /* returned MCP_E_CANCELED */
     uint64_t ran_to_end;    /* returned something else, which was dropped */
+    /* now, over HTTP */
+    uint64_t connections;
+    uint64_t sessions; /* of 2025-11-25 and before */
+    uint64_t streams;  /* SSE that clients read: answers, and what GET listens to */
 } mcp_server_counts;
 
 MCP_API int mcp_server_count(mcp_server *server, mcp_server_counts *ret_counts);

@@ -164,9 +164,9 @@ mcpi_asking_peek(const mcp_request *req)
     mcp_request *own = (mcp_request *)(uintptr_t)req; /* for its lock */
     struct mcpi_asking *asking;
 
-    pthread_mutex_lock(&own->lock);
+    pthread_mutex_lock(mcpi_request_lock(own));
     asking = own->asking;
-    pthread_mutex_unlock(&own->lock);
+    pthread_mutex_unlock(mcpi_request_lock(own));
     return asking;
 }
 
@@ -175,11 +175,11 @@ mcpi_asking_get(mcp_request *req)
 {
     struct mcpi_asking *asking;
 
-    pthread_mutex_lock(&req->lock);
+    pthread_mutex_lock(mcpi_request_lock(req));
     if (!req->asking)
         req->asking = mcpi_asking_new(req->host->mem);
     asking = req->asking;
-    pthread_mutex_unlock(&req->lock);
+    pthread_mutex_unlock(mcpi_request_lock(req));
     return asking;
 }
 
@@ -453,8 +453,7 @@ mcpi_asking_rest(mcp_request *req)
     }
     next = request_again(req);
     if (!next) {
-        mcpi_result_error(&req->out.answer, MCPI_RPC_INTERNAL_ERROR, "%s",
-                          mcp_status_text(MCP_E_NOMEM));
+        mcpi_result_fail(&req->out.answer, MCP_E_NOMEM);
         mcpi_exchange_finish(x, &req->out.answer, now);
         return;
     }

@@ -221,7 +221,7 @@ core_claim(void *user, struct mcpi_call *core, struct mcpi_id *ret_id)
 
 static bool
 core_more(void *user, struct mcpi_call *core, int status, const struct mcpi_rpc *answer,
-          struct mcpi_turn *next)
+          struct mcpi_next_leg *next)
 {
     (void)core;
     return mcpi_check_more(user, status, answer, next);

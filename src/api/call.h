@@ -199,7 +199,7 @@ void mcpi_handle_end(mcp_call *call, int status, const struct mcpi_rpc *answer);
 
 /* A leg was answered: is the list of tools to be asked for next, or more of it? */
 bool mcpi_check_more(mcp_call *call, int status, const struct mcpi_rpc *answer,
-                     struct mcpi_turn *next);
+                     struct mcpi_next_leg *next);
 
 /* Is what core tells about the list of tools, and not about the call itself? */
 bool mcpi_check_is_asking(const mcp_call *call);

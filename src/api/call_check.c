@@ -66,7 +66,7 @@ check_wants_list(const mcp_call *call, const mcp_json *result)
 
 /* params of the next page; false: no memory. */
 static bool
-page_write(mcp_call *call, const mcp_json *cursor, struct mcpi_turn *next)
+page_write(mcp_call *call, const mcp_json *cursor, struct mcpi_next_leg *next)
 {
     struct mcpi_buf buf;
 
@@ -86,7 +86,7 @@ page_write(mcp_call *call, const mcp_json *cursor, struct mcpi_turn *next)
 }
 
 static bool
-check_next_page(mcp_call *call, const mcp_json *result, struct mcpi_turn *next)
+check_next_page(mcp_call *call, const mcp_json *result, struct mcpi_next_leg *next)
 {
     struct mcpi_promises *promises = &call->client->promises;
     const mcp_json *cursor = mcp_json_get(result, "nextCursor");
@@ -105,7 +105,7 @@ check_next_page(mcp_call *call, const mcp_json *result, struct mcpi_turn *next)
 
 bool
 mcpi_check_more(mcp_call *call, int status, const struct mcpi_rpc *answer,
-                struct mcpi_turn *next)
+                struct mcpi_next_leg *next)
 {
     if (!call->tool || status < 0)
         return false;

@@ -144,7 +144,7 @@ id_read(const mcp_id *id, struct mcpi_id *ret, mcp_error *err)
 {
     size_t len;
 
-    *ret = (struct mcpi_id){MCPI_ID_NONE, 0, 0, NULL, 0};
+    *ret = (struct mcpi_id){.kind = MCPI_ID_NONE};
     if (id->type == MCP_ID_NUMBER) {
         *ret = mcpi_id_int(id->number);
     } else if (id->type == MCP_ID_TEXT) {
@@ -200,7 +200,8 @@ block_new(const mcp_allocator *mem, const char *method, const struct parts *part
     at = (char *)(call + 1);
     call->mem = mem;
     call->claim.id = parts->id;
-    call->claim.id.text = mcpi_text_stow(&at, parts->id.text, parts->id.len);
+    if (parts->id.kind == MCPI_ID_STRING)
+        call->claim.id.text = mcpi_text_stow(&at, parts->id.text, parts->id.len);
     atomic_init(&call->id_text,
                 mcpi_text_stow(&at, parts->id_text.data, parts->id_text.len));
     call->method = mcpi_text_stow(&at, method, parts->method_len);

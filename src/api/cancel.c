@@ -5,12 +5,9 @@
  * whoever wakes by their end sees why; the hooks, when all is said. A signal-only
  * request gets the first one alone (F4).
  */
-#include <string.h>
-
 #include "api/request.h"
 #include "api/server.h"
 #include "base/mem.h"
-#include "base/text.h"
 
 bool
 mcp_request_is_canceled(const mcp_request *req)
@@ -21,7 +18,7 @@ mcp_request_is_canceled(const mcp_request *req)
 const char *
 mcp_request_cancel_reason(const mcp_request *req)
 {
-    return mcp_request_is_canceled(req) ? req->reason : "";
+    return mcp_request_is_canceled(req) ? req->x->reason : "";
 }
 
 static bool
@@ -38,7 +35,7 @@ token_catch_up(mcp_request *req, struct mcpi_token *token)
 {
     if (!atomic_load(&req->canceled))
         return;
-    (void)mcpi_token_set(token, req->reason, !request_is_signal_only(req));
+    (void)mcpi_token_set(token, req->x->reason, !request_is_signal_only(req));
 }
 
 struct mcpi_token *
@@ -111,9 +108,9 @@ mcp_request_on_cancel(mcp_request *req, void (*fn)(void *user), void *user,
         return MCP_E_NOMEM;
     hook->hook.fn = fn;
     hook->hook.user = user;
-    pthread_mutex_lock(&req->lock);
+    pthread_mutex_lock(mcpi_request_lock(req));
     mcpi_list_append(&req->hooks, &hook->in_request);
-    pthread_mutex_unlock(&req->lock);
+    pthread_mutex_unlock(mcpi_request_lock(req));
     if (ret_hook)
         *ret_hook = hook;
     mcpi_token_hook(token, &hook->hook); /* it may run now, and end the request */
@@ -125,9 +122,9 @@ mcp_request_off_cancel(mcp_request *req, mcp_cancel_hook *hook)
 {
     if (!req || !hook || mcpi_host_guard(req->host) < 0)
         return;
-    pthread_mutex_lock(&req->lock);
+    pthread_mutex_lock(mcpi_request_lock(req));
     mcpi_list_remove(&hook->in_request);
-    pthread_mutex_unlock(&req->lock);
+    pthread_mutex_unlock(mcpi_request_lock(req));
     mcpi_token_unhook(atomic_load(&req->token), &hook->hook);
     mcpi_free(req->host->mem, hook);
 }
@@ -137,9 +134,9 @@ hook_pop(mcp_request *req)
 {
     struct mcpi_list *node;
 
-    pthread_mutex_lock(&req->lock);
+    pthread_mutex_lock(mcpi_request_lock(req));
     node = mcpi_list_pop(&req->hooks);
-    pthread_mutex_unlock(&req->lock);
+    pthread_mutex_unlock(mcpi_request_lock(req));
     return node ? MCPI_CONTAINER(node, mcp_cancel_hook, in_request) : NULL;
 }
 
@@ -160,15 +157,14 @@ mcpi_request_unhook_all(mcp_request *req)
 /* ---- being told --------------------------------------------------------- */
 
 void
-mcpi_request_flag(mcp_request *req, const char *reason)
+mcpi_request_flag(mcp_request *req)
 {
     struct mcpi_token *token;
 
-    mcpi_text_clean(req->reason, sizeof(req->reason), reason, strlen(reason));
     atomic_store(&req->canceled, true);
     token = atomic_load(&req->token);
     if (token)
-        (void)mcpi_token_set(token, req->reason, false);
+        (void)mcpi_token_set(token, req->x->reason, false);
 }
 
 static void

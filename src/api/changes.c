@@ -44,51 +44,51 @@ struct news_uri {
 /* ---- told, on the loop -------------------------------------------------- */
 
 static void
-news_tell(mcp_server *server, enum mcpi_topic topic, const char *uri)
+news_tell(struct mcpi_branch *branch, enum mcpi_topic topic, const char *uri)
 {
     const struct mcpi_event event = {.topic = topic, .uri = uri};
 
-    mcpi_engine_publish(server->host.engine, &event,
-                        mcpi_loop_now(server->host.inside));
+    mcpi_engine_publish(branch->host.engine, &event,
+                        mcpi_loop_now(branch->host.inside));
 }
 
 static void
-news_tell_lists(mcp_server *server, unsigned lists)
+news_tell_lists(struct mcpi_branch *branch, unsigned lists)
 {
     for (unsigned bit = 1; bit <= lists; bit <<= 1) {
         if (lists & bit)
-            news_tell(server, (enum mcpi_topic)bit, NULL);
+            news_tell(branch, (enum mcpi_topic)bit, NULL);
     }
 }
 
 static void
-news_tell_resources(mcp_server *server, struct mcpi_list *uris, bool everything)
+news_tell_resources(struct mcpi_branch *branch, struct mcpi_list *uris, bool everything)
 {
     struct news_uri *uri;
     struct mcpi_list *node;
 
     if (everything)
-        news_tell(server, MCPI_TOPIC_UPDATED, NULL);
+        news_tell(branch, MCPI_TOPIC_UPDATED, NULL);
     while ((node = mcpi_list_pop(uris)) != NULL) {
         uri = MCPI_CONTAINER(node, struct news_uri, node);
         if (!everything)
-            news_tell(server, MCPI_TOPIC_UPDATED, uri->text);
-        mcpi_free(server->host.mem, uri);
+            news_tell(branch, MCPI_TOPIC_UPDATED, uri->text);
+        mcpi_free(branch->host.mem, uri);
     }
 }
 
 /* All that has come from the bus until now. */
 static void
-news_tell_all(mcp_server *server)
+news_tell_all(struct mcpi_branch *branch)
 {
-    struct mcpi_news *news = &server->news;
+    struct mcpi_news *news = &branch->news;
     struct mcpi_list uris, *node;
     struct news_uri *uri;
     bool everything;
     unsigned lists;
 
     mcpi_list_init(&uris);
-    pthread_mutex_lock(&server->lock);
+    pthread_mutex_lock(&branch->server->lock);
     lists = news->lists;
     everything = news->everything;
     news->lists = 0;
@@ -98,31 +98,31 @@ news_tell_all(mcp_server *server)
         (void)mcpi_map_remove(&news->by_uri, &uri->by_uri); /* it is there */
         mcpi_list_append(&uris, node);
     }
-    pthread_mutex_unlock(&server->lock);
-    news_tell_lists(server, lists);
-    news_tell_resources(server, &uris, everything);
+    pthread_mutex_unlock(&branch->server->lock);
+    news_tell_lists(branch, lists);
+    news_tell_resources(branch, &uris, everything);
 }
 
 /* ---- to the bus --------------------------------------------------------- */
 
 static void
-own_publish(mcp_server *server)
+own_publish(struct mcpi_branch *branch)
 {
-    struct mcpi_news *news = &server->news;
+    struct mcpi_news *news = &branch->news;
     unsigned own;
     int r;
 
-    pthread_mutex_lock(&server->lock);
+    pthread_mutex_lock(&branch->server->lock);
     own = news->own;
     news->own = 0;
-    pthread_mutex_unlock(&server->lock);
+    pthread_mutex_unlock(&branch->server->lock);
     for (unsigned bit = 1; bit <= own; bit <<= 1) {
         if (!(own & bit))
             continue;
         r = news->bus.publish(news->bus.self,
                               &(mcp_event){.change = (enum mcp_change)bit});
         if (r < 0)
-            MCPI_LOG(&server->host.log, MCP_LOG_WARNING,
+            MCPI_LOG(&branch->host.log, MCP_LOG_WARNING,
                      "the bus does not take a change: %s", mcp_status_text(r));
     }
 }
@@ -131,40 +131,40 @@ static void
 on_timer(struct mcpi_timer *timer, int64_t now)
 {
     (void)now;
-    own_publish(MCPI_CONTAINER(timer, mcp_server, news.timer));
+    own_publish(MCPI_CONTAINER(timer, struct mcpi_branch, news.timer));
 }
 
 /* The first change begins the wait, so that it ends though changes go on. */
 static void
-own_wait(mcp_server *server)
+own_wait(struct mcpi_branch *branch)
 {
-    struct mcpi_news *news = &server->news;
-    int64_t now = mcpi_loop_now(server->host.inside);
+    struct mcpi_news *news = &branch->news;
+    int64_t now = mcpi_loop_now(branch->host.inside);
 
     if (news->wait_us < 0)
-        own_publish(server);
+        own_publish(branch);
     else if (!mcpi_timer_is_armed(&news->timer))
-        mcpi_timer_arm(mcpi_loop_timers(server->host.inside), &news->timer,
+        mcpi_timer_arm(mcpi_loop_timers(branch->host.inside), &news->timer,
                        mcpi_time_add(now, news->wait_us));
 }
 
 static void
 on_post(struct mcpi_post *post)
 {
-    mcp_server *server = MCPI_CONTAINER(post, mcp_server, news.post);
+    struct mcpi_branch *branch = MCPI_CONTAINER(post, struct mcpi_branch, news.post);
     bool own;
 
-    pthread_mutex_lock(&server->lock);
-    server->news.posted = false;
-    own = server->news.own != 0;
-    pthread_mutex_unlock(&server->lock);
-    if (server->stopping) {
-        mcpi_server_check(server); /* which may have waited for this */
+    pthread_mutex_lock(&branch->server->lock);
+    branch->news.posted = false;
+    own = branch->news.own != 0;
+    pthread_mutex_unlock(&branch->server->lock);
+    if (branch->stopping) {
+        mcpi_branch_check(branch); /* which may have waited for this */
         return;
     }
     if (own)
-        own_wait(server);
-    news_tell_all(server);
+        own_wait(branch);
+    news_tell_all(branch);
 }
 
 /* Under lock. True: post it. */
@@ -180,23 +180,25 @@ news_wake(struct mcpi_news *news)
 void
 mcpi_server_changed(mcp_server *server, enum mcp_change change)
 {
-    struct mcpi_news *news = &server->news;
+    struct mcpi_branch *branch = &server->trunk;
+    struct mcpi_news *news = &branch->news;
     bool post;
 
     if (atomic_load(&server->stop_asked) || !atomic_load(&server->reachable))
         return; /* nobody has seen what it was before */
-    pthread_mutex_lock(&server->lock);
+    pthread_mutex_lock(&branch->server->lock);
     news->own |= change & LISTS;
     post = news_wake(news);
-    pthread_mutex_unlock(&server->lock);
+    pthread_mutex_unlock(&branch->server->lock);
     if (post)
-        mcpi_loop_post(server->host.inside, &news->post);
+        mcpi_loop_post(branch->host.inside, &news->post);
 }
 
 int
 mcp_server_resource_updated(mcp_server *server, const char *uri)
 {
     const mcp_event event = {.change = MCP_RESOURCE_UPDATED, .uri = uri};
+    const mcp_bus *bus;
 
     if (!server || !uri || !mcpi_uri_fits(uri, strlen(uri)))
         return MCP_E_INVAL;
@@ -204,7 +206,8 @@ mcp_server_resource_updated(mcp_server *server, const char *uri)
         return MCP_E_STATE;
     if (atomic_load(&server->stop_asked))
         return MCP_E_CLOSED;
-    return server->news.bus.publish(server->news.bus.self, &event);
+    bus = &server->trunk.news.bus;
+    return bus->publish(bus->self, &event);
 }
 
 /* ---- from the bus ------------------------------------------------------- */
@@ -228,16 +231,16 @@ uri_new(const mcp_allocator *mem, const char *text)
 
 /* Under lock. */
 static void
-news_add_uri(mcp_server *server, const char *text)
+news_add_uri(struct mcpi_branch *branch, const char *text)
 {
-    struct mcpi_news *news = &server->news;
+    struct mcpi_news *news = &branch->news;
     uint64_t hash = mcpi_map_hash(&news->by_uri, text, strlen(text));
     struct news_uri *uri = NULL;
 
     if (news->everything || mcpi_map_find(&news->by_uri, hash, uri_has_text, text))
         return;
     if (news->by_uri.count < MCPI_NEWS_MAX)
-        uri = uri_new(server->host.mem, text);
+        uri = uri_new(branch->host.mem, text);
     if (!uri) {
         news->everything = true;
         return;
@@ -250,37 +253,37 @@ news_add_uri(mcp_server *server, const char *text)
 static void
 on_event(void *user, const mcp_event *event)
 {
-    mcp_server *server = user;
-    struct mcpi_news *news = &server->news;
+    struct mcpi_branch *branch = user;
+    struct mcpi_news *news = &branch->news;
     bool updated = event && event->change == MCP_RESOURCE_UPDATED;
     bool post = false;
 
     if (!event || (updated && !event->uri) || (!updated && !(event->change & LISTS)))
         return; /* whatever it is, it is none of ours */
-    pthread_mutex_lock(&server->lock);
+    pthread_mutex_lock(&branch->server->lock);
     if (!news->closed) {
         if (updated)
-            news_add_uri(server, event->uri);
+            news_add_uri(branch, event->uri);
         else
             news->lists |= event->change & LISTS;
         post = news_wake(news);
     }
-    pthread_mutex_unlock(&server->lock);
+    pthread_mutex_unlock(&branch->server->lock);
     if (post)
-        mcpi_loop_post(server->host.inside, &news->post);
+        mcpi_loop_post(branch->host.inside, &news->post);
 }
 
 /* ---- its beginning and its end ------------------------------------------ */
 
 static int
-news_take_bus(mcp_server *server, const mcp_bus *bus, mcp_error *err)
+news_take_bus(struct mcpi_branch *branch, const mcp_bus *bus, mcp_error *err)
 {
-    struct mcpi_news *news = &server->news;
+    struct mcpi_news *news = &branch->news;
     mcp_bus read;
     int r;
 
     if (!bus) {
-        r = mcp_local_bus_new(server->host.mem, &news->own_bus);
+        r = mcp_local_bus_new(branch->host.mem, &news->own_bus);
         if (r < 0)
             return mcpi_error_set(err, r, "%s", mcp_status_text(r));
         bus = mcp_local_bus_interface(news->own_bus);
@@ -293,10 +296,26 @@ news_take_bus(mcp_server *server, const mcp_bus *bus, mcp_error *err)
     return 0;
 }
 
+/* The bus is known. */
+static int
+news_subscribe(struct mcpi_branch *branch, mcp_error *err)
+{
+    struct mcpi_news *news = &branch->news;
+    int r;
+
+    news->post.fn = on_post;
+    mcpi_timer_init(&news->timer, on_timer);
+    mcpi_list_init(&news->uris);
+    mcpi_map_init(&news->by_uri, branch->host.mem, branch->host.engine->seed);
+    r = news->bus.subscribe(news->bus.self, on_event, branch, &news->ticket);
+    return r < 0 ? mcpi_error_set(err, r, "no place on the bus: %s", mcp_status_text(r))
+                 : 0;
+}
+
 int
 mcpi_news_open(mcp_server *server, const mcp_server_options *opt, mcp_error *err)
 {
-    struct mcpi_news *news = &server->news;
+    struct mcpi_news *news = &server->trunk.news;
     int r;
 
     if (opt->changes_ms < -1)
@@ -304,52 +323,50 @@ mcpi_news_open(mcp_server *server, const mcp_server_options *opt, mcp_error *err
     news->wait_us = opt->changes_ms < 0 ? -1 : mcpi_ms(opt->changes_ms);
     if (opt->changes_ms == 0)
         news->wait_us = DEFAULT_CHANGES_US;
-    news->post.fn = on_post;
-    mcpi_timer_init(&news->timer, on_timer);
-    mcpi_list_init(&news->uris);
-    mcpi_map_init(&news->by_uri, server->host.mem, server->host.engine->seed);
-    r = news_take_bus(server, opt->bus, err);
-    if (r < 0)
-        return r;
-    r = news->bus.subscribe(news->bus.self, on_event, server, &news->ticket);
-    return r < 0 ? mcpi_error_set(err, r, "no place on the bus: %s", mcp_status_text(r))
-                 : 0;
+    r = news_take_bus(&server->trunk, opt->bus, err);
+    return r < 0 ? r : news_subscribe(&server->trunk, err);
+}
+
+int
+mcpi_news_join(struct mcpi_branch *branch, mcp_error *err)
+{
+    branch->news.bus = branch->server->trunk.news.bus;
+    return news_subscribe(branch, err);
 }
 
 void
-mcpi_news_close(mcp_server *server)
+mcpi_news_close(struct mcpi_branch *branch)
 {
-    struct mcpi_news *news = &server->news;
+    struct mcpi_news *news = &branch->news;
     int r;
 
-    mcpi_timer_disarm(mcpi_loop_timers(server->host.inside), &news->timer);
-    own_publish(server);
+    mcpi_timer_disarm(mcpi_loop_timers(branch->host.inside), &news->timer);
+    own_publish(branch);
     r = news->bus.unsubscribe(news->bus.self, news->ticket);
     if (r < 0)
-        MCPI_LOG(&server->host.log, MCP_LOG_WARNING,
+        MCPI_LOG(&branch->host.log, MCP_LOG_WARNING,
                  "the bus does not let the server go: %s", mcp_status_text(r));
-    pthread_mutex_lock(&server->lock);
+    pthread_mutex_lock(&branch->server->lock);
     news->closed = true;
-    pthread_mutex_unlock(&server->lock);
-    news_tell_all(server);
+    pthread_mutex_unlock(&branch->server->lock);
+    news_tell_all(branch);
 }
 
 bool
-mcpi_news_waits(mcp_server *server)
+mcpi_news_waits(struct mcpi_branch *branch)
 {
     bool waits;
 
-    pthread_mutex_lock(&server->lock);
-    waits = server->news.posted;
-    pthread_mutex_unlock(&server->lock);
+    pthread_mutex_lock(&branch->server->lock);
+    waits = branch->news.posted;
+    pthread_mutex_unlock(&branch->server->lock);
     return waits;
 }
 
 void
-mcpi_news_done(mcp_server *server)
+mcpi_news_done(struct mcpi_branch *branch)
 {
-    if (!server->news.bus.publish)
-        return;
-    mcpi_map_done(&server->news.by_uri);
-    mcp_local_bus_free(server->news.own_bus);
+    if (branch->news.by_uri.mem)
+        mcpi_map_done(&branch->news.by_uri);
+    mcp_local_bus_free(branch->news.own_bus);
 }

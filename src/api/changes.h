@@ -18,6 +18,8 @@
 #include "base/timers.h"
 #include "run/post.h"
 
+struct mcpi_branch;
+
 struct mcpi_news {
     mcp_bus bus;
     mcp_local_bus *own_bus;  /* the same, if it is ours; else NULL */
@@ -28,25 +30,28 @@ struct mcpi_news {
 
     /* under the server's lock: */
     bool posted;
-    bool closed;            /* nothing more is taken from the bus */
-    unsigned own;           /* lists of ours that have changed: mcp_change */
-    unsigned lists;         /* from the bus, likewise */
-    bool everything;        /* so many resources that not all are in uris */
+    bool closed;     /* nothing more is taken from the bus */
+    unsigned own;    /* lists of ours that have changed: mcp_change; the trunk's */
+    unsigned lists;  /* from the bus, likewise */
+    bool everything; /* so many resources that not all are in uris */
     struct mcpi_list uris;  /* from the bus, each once */
     struct mcpi_map by_uri; /* the same */
 };
 
-/* Subscribe to the bus of the options, or to one of its own. The last step of making a
- * server, because events come from then on. */
+/* Subscribe the trunk to the bus of the options, or to one of its own. The last step of
+ * making a server, because events come from then on. */
 int mcpi_news_open(mcp_server *server, const mcp_server_options *opt, mcp_error *err);
 
+/* Subscribe another branch, likewise as the last step. */
+int mcpi_news_join(struct mcpi_branch *branch, mcp_error *err);
+
 /* Tell what waits, and leave the bus. [loop] */
-void mcpi_news_close(mcp_server *server);
+void mcpi_news_close(struct mcpi_branch *branch);
 
 /* Does the loop still have something to do for it? [loop] */
-bool mcpi_news_waits(mcp_server *server);
+bool mcpi_news_waits(struct mcpi_branch *branch);
 
 /* Closed, or never opened. */
-void mcpi_news_done(mcp_server *server);
+void mcpi_news_done(struct mcpi_branch *branch);
 
 #endif

@@ -274,10 +274,10 @@ elicit_first(mcp_request *req, const mcp_elicit *question)
     if (!kept)
         return MCP_E_NOMEM;
     memcpy(kept, id, strlen(id) + 1);
-    pthread_mutex_lock(&req->lock);
+    pthread_mutex_lock(mcpi_request_lock(req));
     mcpi_free(req->host->mem, asking->first_id);
     asking->first_id = kept;
-    pthread_mutex_unlock(&req->lock);
+    pthread_mutex_unlock(mcpi_request_lock(req));
     return fail_with_url(req, question, id);
 }
 

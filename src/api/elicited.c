@@ -15,7 +15,8 @@ struct elicited {
     struct mcpi_list node;
     struct mcpi_post post;
     mcp_server *server;
-    struct mcpi_peer *peer; /* NULL: it is lost. Used on the loop only */
+    struct mcpi_host *host; /* on whose loop the peer is */
+    struct mcpi_peer *peer; /* NULL: it is lost. Used on that loop only */
     char id[];
 };
 
@@ -42,7 +43,7 @@ static void
 elicited_free(struct elicited *one)
 {
     if (one)
-        mcpi_free(one->server->host.mem, one);
+        mcpi_free(one->server->trunk.host.mem, one);
 }
 
 /* ---- it is done --------------------------------------------------------- */
@@ -51,11 +52,11 @@ static void
 elicited_tell(const struct elicited *one)
 {
     const char *method = mcpi_method_name(MCPI_METHOD_NOTE_ELICIT_COMPLETE);
-    mcp_server *server = one->server;
+    const struct mcpi_host *host = one->host;
     struct mcpi_buf params;
     int r;
 
-    mcpi_buf_init(&params, server->host.mem, server->host.engine->limits.message_bytes);
+    mcpi_buf_init(&params, host->mem, host->engine->limits.message_bytes);
     MCPI_BUF_LITERAL(&params, "{\"elicitationId\":");
     r = mcpi_json_write_string(&params, one->id, strlen(one->id));
     mcpi_buf_char(&params, '}');
@@ -63,10 +64,10 @@ elicited_tell(const struct elicited *one)
         r = params.status;
     if (r == 0)
         r = mcpi_peer_notify(one->peer, method, params.data, params.len,
-                             mcpi_loop_now(server->host.inside));
+                             mcpi_loop_now(host->inside));
     mcpi_buf_done(&params);
     if (r < 0)
-        MCPI_LOG(&server->host.log, MCP_LOG_WARNING,
+        MCPI_LOG(&host->log, MCP_LOG_WARNING,
                  "a client was not told that an elicitation is done: %s",
                  mcp_status_text(r));
 }
@@ -104,7 +105,7 @@ mcp_server_elicitation_complete(mcp_server *server, const char *elicitation_id)
     pthread_mutex_unlock(&server->lock);
     if (!one)
         return MCP_E_INVAL;
-    mcpi_loop_post(server->host.inside, &one->post);
+    mcpi_loop_post(one->host->inside, &one->post);
     return 0;
 }
 
@@ -113,12 +114,14 @@ mcp_server_elicitation_complete(mcp_server *server, const char *elicitation_id)
 static struct elicited *
 elicited_new(mcp_server *server, const char *id, struct mcpi_peer *peer)
 {
+    struct mcpi_branch *branch = peer->engine->router_user;
     size_t size = strlen(id) + 1;
-    struct elicited *one = mcpi_alloc(server->host.mem, sizeof(*one) + size);
+    struct elicited *one = mcpi_alloc(branch->host.mem, sizeof(*one) + size);
 
     if (!one)
         return NULL;
-    *one = (struct elicited){.server = server, .peer = peer, .post = {.fn = on_done}};
+    *one = (struct elicited){
+        .server = server, .host = &branch->host, .peer = peer, .post = {.fn = on_done}};
     mcpi_list_init(&one->node);
     memcpy(one->id, id, size);
     return one;

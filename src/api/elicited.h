@@ -24,11 +24,12 @@ void mcpi_elicited_init(mcp_server *server);
 void mcpi_elicited_done(mcp_server *server);
 
 /* This client was asked under that id, which is UTF-8. One of the same id is forgotten.
- * A client of a version that knows no such message is not noted. MCP_E_NOMEM. [loop] */
+ * A client of a version that knows no such message is not noted. MCP_E_NOMEM. [loop of
+ * the peer] */
 int mcpi_server_note_elicitation(mcp_server *server, const char *id,
                                  struct mcpi_peer *peer);
 
-/* The peer is lost. [loop] */
+/* The peer is lost. [its loop] */
 void mcpi_elicited_lost(mcp_server *server, const struct mcpi_peer *peer);
 
 #endif

@@ -3,17 +3,62 @@
 
 #include "api/request.h"
 
+static void
+locks_done(struct mcpi_host *host, size_t count)
+{
+    while (count > 0)
+        pthread_mutex_destroy(&host->request_locks[--count]);
+}
+
 int
 mcpi_host_init(struct mcpi_host *host)
 {
+    size_t count = 0;
+
     mcpi_list_init(&host->told);
-    return pthread_mutex_init(&host->lock, NULL) == 0 ? 0 : MCP_E_NOMEM;
+    while (count < MCPI_REQUEST_LOCKS &&
+           pthread_mutex_init(&host->request_locks[count], NULL) == 0)
+        count++;
+    if (count == MCPI_REQUEST_LOCKS && pthread_mutex_init(&host->lock, NULL) == 0)
+        return 0;
+    locks_done(host, count);
+    return MCP_E_NOMEM;
 }
 
 void
 mcpi_host_done(struct mcpi_host *host)
 {
     pthread_mutex_destroy(&host->lock);
+    locks_done(host, MCPI_REQUEST_LOCKS);
+}
+
+void
+mcpi_tally_answered(struct mcpi_tally *tally, int code)
+{
+    mcpi_tally_add(&tally->in_flight, -1);
+    mcpi_tally_add(code == 0 ? &tally->answered : &tally->failed, 1);
+}
+
+static atomic_uint_fast64_t *
+tally_of(struct mcpi_tally *tally, enum mcpi_ending how)
+{
+    switch (how) {
+    case MCPI_CANCELED:
+        return &tally->by_peer;
+    case MCPI_LIMITED:
+        return &tally->by_limit;
+    case MCPI_CLOSED:
+        return &tally->by_stop;
+    default:
+        return &tally->by_loss;
+    }
+}
+
+void
+mcpi_tally_ended(struct mcpi_tally *tally, enum mcpi_ending how)
+{
+    mcpi_tally_add(&tally->in_flight, -1);
+    mcpi_tally_add(tally_of(tally, how), 1);
 }
 
 uint64_t

@@ -13,6 +13,7 @@
 
 #include "base/list.h"
 #include "core/engine.h"
+#include "core/exchange.h"
 #include "run/loop.h"
 #include "run/pool.h"
 
@@ -21,8 +22,12 @@ struct mcpi_tally {
     atomic_uint_fast64_t clients, in_flight, requests, answered, failed;
     atomic_uint_fast64_t by_peer, by_limit, by_stop, by_loss;
     atomic_uint_fast64_t never_started, stopped, ran_to_end;
-    atomic_uint_fast64_t live_handlers; /* written by all */
+    atomic_uint_fast64_t connections, sessions, streams; /* over HTTP */
+    atomic_uint_fast64_t live_handlers;                  /* written by all */
 };
+
+/* More than threads that have something to say about their requests at the same moment. */
+#define MCPI_REQUEST_LOCKS 16
 
 struct mcpi_host {
     const mcp_allocator *mem;
@@ -36,12 +41,13 @@ struct mcpi_host {
     size_t live; /* requests that are not home; loop only */
     /* A request is home: there is one less. [loop] */
     void (*went_home)(struct mcpi_host *host);
-    pthread_mutex_t lock; /* a leaf */
+    pthread_mutex_t request_locks[MCPI_REQUEST_LOCKS]; /* see mcpi_request_lock */
+    pthread_mutex_t lock;                              /* a leaf */
     struct mcpi_list
         told; /* requests that were told to stop and are not home; under lock */
 };
 
-/* Make its lock; all else is the owner's to fill. MCP_E_NOMEM if the system has none. */
+/* Make its locks; all else is the owner's to fill. MCP_E_NOMEM if the system has none. */
 int mcpi_host_init(struct mcpi_host *host);
 void mcpi_host_done(struct mcpi_host *host);
 
@@ -56,6 +62,11 @@ mcpi_tally_add(atomic_uint_fast64_t *count, int64_t by)
 
     atomic_store_explicit(count, now + (uint_fast64_t)by, memory_order_relaxed);
 }
+
+/* One that was in flight is answered, with a result (0) or an error; or has ended
+ * otherwise. [loop] */
+void mcpi_tally_answered(struct mcpi_tally *tally, int code);
+void mcpi_tally_ended(struct mcpi_tally *tally, enum mcpi_ending how);
 
 /* MCP_E_STATE in a process that was forked off, else 0. */
 static inline int

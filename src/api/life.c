@@ -6,7 +6,8 @@
  * frees the server then waits a little for handlers that still run; if one does not
  * end, a loop of the server's own is run on by a thread that nobody waits for, until
  * the last of them is home, and frees everything there. On a loop of the program's,
- * that loop does.
+ * that loop does. Replicas stop with the server and go before it, so all of this is the
+ * same with any number of loops.
  *
  * Who frees what, once `freed`:
  *
@@ -41,18 +42,18 @@ server_unref_unlock(mcp_server *server)
         return;
     pthread_cond_destroy(&server->moved);
     pthread_mutex_destroy(&server->lock);
-    mcpi_host_done(&server->host);
-    mcpi_free(server->host.mem, server);
+    mcpi_host_done(&server->trunk.host);
+    mcpi_free(server->trunk.host.mem, server);
 }
 
 /* Nothing of it is on the loop any more. */
 static void
 server_vanish(mcp_server *server)
 {
-    mcp_loop *loop = server->host.loop;
+    mcp_loop *loop = server->trunk.host.loop;
     bool own = server->own_loop;
 
-    (void)mcpi_pool_free(server->host.pool, WORKERS_US);
+    (void)mcpi_pool_free(server->trunk.host.pool, WORKERS_US);
     mcpi_server_dismantle(server);
     if (own)
         mcp_loop_free(loop);
@@ -73,21 +74,27 @@ on_wake_closed(uv_handle_t *handle)
 
     server->dismantled = true;
     if (server->own_loop)
-        mcpi_loop_stop(server->host.inside);
+        mcpi_loop_stop(server->trunk.host.inside);
     else
         server_vanish(server);
+}
+
+bool
+mcpi_branch_is_quiet(struct mcpi_branch *branch)
+{
+    return branch->host.live == 0 && !mcpi_news_waits(branch);
 }
 
 /* It was freed, no link is left: as soon as no handler is left either, it goes. */
 static void
 server_try_to_go(mcp_server *server)
 {
-    struct mcpi_timers *timers = mcpi_loop_timers(server->host.inside);
-    int64_t now = mcpi_loop_now(server->host.inside);
+    struct mcpi_timers *timers = mcpi_loop_timers(server->trunk.host.inside);
+    int64_t now = mcpi_loop_now(server->trunk.host.inside);
 
-    if (server->host.live == 0 && mcpi_news_waits(server))
+    if (server->trunk.host.live == 0 && mcpi_news_waits(&server->trunk))
         return; /* asked again when that is done */
-    if (server->host.live == 0) {
+    if (server->trunk.host.live == 0 && server->replicas_live == 0) {
         mcpi_timer_disarm(timers, &server->patience);
         if (!uv_is_closing((uv_handle_t *)&server->wake))
             uv_close((uv_handle_t *)&server->wake, on_wake_closed);
@@ -102,34 +109,57 @@ static void
 on_patience(struct mcpi_timer *timer, int64_t now)
 {
     mcp_server *server = MCPI_CONTAINER(timer, mcp_server, patience);
+    mcp_server_counts counts = {.size = sizeof(counts)};
 
     (void)now;
     server->left_behind = true;
-    MCPI_LOG(&server->host.log, MCP_LOG_WARNING, "%zu handlers do not end: left behind",
-             server->host.live);
-    mcpi_loop_stop(server->host.inside);
+    (void)mcp_server_count(server, &counts); /* it is ours */
+    MCPI_LOG(&server->trunk.host.log, MCP_LOG_WARNING,
+             "%llu handlers do not end: left behind",
+             (unsigned long long)counts.live_handlers);
+    mcpi_loop_stop(server->trunk.host.inside);
 }
 
 void
 mcpi_server_check(mcp_server *server)
 {
-    if (!server->stopping || !mcpi_list_empty(&server->links))
+    if (!server->trunk.stopping || !mcpi_list_empty(&server->trunk.links) ||
+        server->replicas_open > 0)
         return;
-    if (!atomic_exchange(&server->stopped, true) && server->own_loop)
-        mcpi_loop_stop(server->host.inside);
+    if (!atomic_exchange(&server->stopped, true)) {
+        mcpi_replicas_leave(server);
+        if (server->own_loop)
+            mcpi_loop_stop(server->trunk.host.inside);
+    }
     if (server->leaving)
         server_try_to_go(server);
 }
 
 void
+mcpi_branch_stop(struct mcpi_branch *branch)
+{
+    branch->stopping = true;
+    mcpi_news_close(branch);
+}
+
+void
+mcpi_branch_check(struct mcpi_branch *branch)
+{
+    if (branch == &branch->server->trunk)
+        mcpi_server_check(branch->server);
+    else
+        mcpi_replica_check(branch);
+}
+
+void
 mcpi_server_begin_stop(mcp_server *server)
 {
-    if (server->stopping)
+    if (server->trunk.stopping)
         return;
-    server->stopping = true;
     atomic_store(&server->stop_asked, true);
-    mcpi_news_close(server);
-    mcpi_links_close(server);
+    mcpi_branch_stop(&server->trunk);
+    mcpi_replicas_stop(server); /* which hear what was told last */
+    mcpi_links_close(&server->trunk);
     mcpi_server_check(server);
 }
 
@@ -149,7 +179,7 @@ on_opened(struct mcpi_post *post)
 {
     mcp_server *server = MCPI_CONTAINER(post, mcp_server, opened);
 
-    (void)uv_async_init(mcpi_loop_uv(server->host.inside), &server->wake,
+    (void)uv_async_init(mcpi_loop_uv(server->trunk.host.inside), &server->wake,
                         on_wake); /* the loop has one: another needs nothing more */
     server->wake.data = server;
     atomic_store(&server->awake, true);
@@ -170,7 +200,7 @@ on_bye(struct mcpi_post *post)
 static void
 on_home(struct mcpi_host *host)
 {
-    mcpi_server_check(MCPI_CONTAINER(host, mcp_server, host));
+    mcpi_server_check(MCPI_CONTAINER(host, mcp_server, trunk.host));
 }
 
 /* ---- made --------------------------------------------------------------- */
@@ -182,10 +212,11 @@ mcpi_life_init(mcp_server *server)
     server->opened.fn = on_opened;
     server->bye.fn = on_bye;
     server->watch.signal_fd = server->watch.parent_fd = -1;
-    mcpi_list_init(&server->links);
+    mcpi_list_init(&server->trunk.links);
+    mcpi_list_init(&server->replicas);
     mcpi_timer_init(&server->patience, on_patience);
-    server->host.went_home = on_home;
-    if (mcpi_host_init(&server->host) < 0)
+    server->trunk.host.went_home = on_home;
+    if (mcpi_host_init(&server->trunk.host) < 0)
         return MCP_E_NOMEM;
     if (pthread_mutex_init(&server->lock, NULL) != 0)
         goto no_lock;
@@ -196,7 +227,7 @@ mcpi_life_init(mcp_server *server)
 no_condition:
     pthread_mutex_destroy(&server->lock);
 no_lock:
-    mcpi_host_done(&server->host);
+    mcpi_host_done(&server->trunk.host);
     return MCP_E_NOMEM;
 }
 
@@ -204,8 +235,8 @@ void
 mcpi_life_begin(mcp_server *server)
 {
     if (!server->own_loop)
-        mcpi_loop_join(server->host.loop);
-    mcpi_loop_post(server->host.inside, &server->opened);
+        mcpi_loop_join(server->trunk.host.loop);
+    mcpi_loop_post(server->trunk.host.inside, &server->opened);
 }
 
 void
@@ -235,7 +266,7 @@ afterlife_main(void *user)
     mcp_server *server = user;
 
     while (!server->dismantled)
-        (void)mcp_loop_run(server->host.loop);
+        (void)mcp_loop_run(server->trunk.host.loop);
     server_vanish(server);
     return NULL;
 }
@@ -249,7 +280,7 @@ server_leave_behind(mcp_server *server)
     if (mcpi_thread_start(&thread, 0, afterlife_main, server) == 0)
         (void)pthread_detach(thread);
     else
-        MCPI_LOG(&server->host.log, MCP_LOG_ERROR,
+        MCPI_LOG(&server->trunk.host.log, MCP_LOG_ERROR,
                  "no thread to free the server: kept");
 }
 
@@ -257,9 +288,9 @@ server_leave_behind(mcp_server *server)
 static void
 server_finish(mcp_server *server)
 {
-    mcpi_loop_post(server->host.inside, &server->bye);
+    mcpi_loop_post(server->trunk.host.inside, &server->bye);
     do
-        (void)mcp_loop_run(server->host.loop);
+        (void)mcp_loop_run(server->trunk.host.loop);
     while (!server->dismantled && !server->left_behind);
     if (server->dismantled)
         server_vanish(server);
@@ -270,8 +301,7 @@ server_finish(mcp_server *server)
 static void
 server_free_own(mcp_server *server)
 {
-    bool here = mcpi_loop_is_its_thread(server->host.loop) ||
-                mcpi_pool_is_here(server->host.pool);
+    bool here = mcpi_server_is_here(server);
     bool running, has_thread;
 
     pthread_mutex_lock(&server->lock);
@@ -283,7 +313,7 @@ server_free_own(mcp_server *server)
     if (here && running)
         return;
     if (here) { /* inside a handler that nobody waits for any more */
-        mcpi_loop_post(server->host.inside, &server->bye);
+        mcpi_loop_post(server->trunk.host.inside, &server->bye);
         server_leave_behind(server);
         return;
     }
@@ -302,16 +332,17 @@ server_free_own(mcp_server *server)
 static void
 server_free_borrowed(mcp_server *server)
 {
-    bool wait = !mcpi_loop_is_its_thread(server->host.loop) &&
-                !mcpi_pool_is_here(server->host.pool) &&
-                mcpi_loop_is_run_elsewhere(server->host.loop);
+    bool wait = !mcpi_server_is_here(server) &&
+                mcpi_loop_is_run_elsewhere(server->trunk.host.loop);
     int64_t until = mcpi_time_add(mcpi_loop_clock(), server->stop_us);
+    int64_t drain = server->trunk.host.engine->times.drain;
 
     until = mcpi_time_add(until, server->stop_us); /* for links, and for handlers */
+    until = mcpi_time_add(until, drain > 0 ? drain : 0);
     pthread_mutex_lock(&server->lock);
     server->refs++; /* ours; the loop has the other */
     pthread_mutex_unlock(&server->lock);
-    mcpi_loop_post(server->host.inside, &server->bye);
+    mcpi_loop_post(server->trunk.host.inside, &server->bye);
     pthread_mutex_lock(&server->lock);
     while (wait && !server->gone)
         wait = mcpi_cond_wait(&server->moved, &server->lock, until);
@@ -379,7 +410,7 @@ mcp_server_run(mcp_server *server, const mcp_run_options *given, mcp_error *err)
         return r;
     r = mcpi_watch_open(server, &opt, err);
     if (r == 0)
-        r = mcp_loop_run(server->host.loop);
+        r = mcp_loop_run(server->trunk.host.loop);
     mcpi_watch_close(server);
     run_leave(server);
     return r;
@@ -390,7 +421,7 @@ start_main(void *user)
 {
     mcp_server *server = user;
 
-    (void)mcp_loop_run(server->host.loop);
+    (void)mcp_loop_run(server->trunk.host.loop);
     run_leave(server);
     return NULL;
 }

@@ -2,8 +2,9 @@
  * links.c - how clients reach a server: descriptors, stdio, sockets, memory
  *
  * What can fail for a reason of the caller's fails on the caller's thread; opening is
- * the loop's and is posted. A link is in the server's list from its opening to the
- * moment its stream says that it is closed.
+ * the loop's and is posted. A link is in the list of its branch from its opening to the
+ * moment its stream says that it is closed. Those of this file are all on the trunk;
+ * other libraries add their own kinds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,7 @@
 enum link_kind { LINK_STREAM, LINK_LOCAL, LINK_LISTENER };
 
 struct link {
-    struct mcpi_list node;
+    struct mcpi_server_link link;
     struct mcpi_post post;
     mcp_server *server;
     enum link_kind kind;
@@ -44,13 +45,49 @@ struct link {
     struct mcpi_unix_listener *listener;
 };
 
+/* ---- of any kind -------------------------------------------------------- */
+
+void
+mcpi_branch_add_link(struct mcpi_branch *branch, struct mcpi_server_link *link)
+{
+    mcpi_list_append(&branch->links, &link->node);
+}
+
+void
+mcpi_branch_drop_link(struct mcpi_branch *branch, struct mcpi_server_link *link)
+{
+    mcpi_list_remove(&link->node);
+    mcpi_branch_check(branch);
+}
+
+void
+mcpi_links_close(struct mcpi_branch *branch)
+{
+    struct mcpi_server_link *link;
+    struct mcpi_list *node, *next;
+
+    for (node = branch->links.next; node != &branch->links; node = next) {
+        next = node->next;
+        link = MCPI_CONTAINER(node, struct mcpi_server_link, node);
+        link->close(link);
+    }
+}
+
 /* ---- ending ------------------------------------------------------------- */
+
+static struct link *
+link_of(struct mcpi_server_link *link)
+{
+    return MCPI_CONTAINER(link, struct link, link);
+}
 
 static void
 link_free(struct link *link)
 {
-    mcpi_free(link->server->host.mem, link->path);
-    mcpi_free(link->server->host.mem, link);
+    const mcp_allocator *mem = link->server->trunk.host.mem;
+
+    mcpi_free(mem, link->path);
+    mcpi_free(mem, link);
 }
 
 /* One that was never opened gives back what it has. */
@@ -71,14 +108,14 @@ link_gone(struct link *link)
     mcp_server *server = link->server;
     bool is_stdio = link->is_stdio;
 
-    mcpi_list_remove(&link->node);
-    mcpi_tally_add(&server->host.tally.clients, -1);
+    mcpi_list_remove(&link->link.node);
+    mcpi_tally_add(&server->trunk.host.tally.clients, -1);
     if (link->was_accepted)
         server->accepted--;
     link_free(link);
     if (is_stdio)
         mcpi_server_begin_stop(server);
-    mcpi_server_check(server);
+    mcpi_branch_check(&server->trunk);
 }
 
 static void
@@ -95,31 +132,27 @@ on_local_closed(void *user, struct mcpi_local *local)
     link_gone(user);
 }
 
+/* The server is stopping, and looks itself what is left. */
 static void
 listener_close(struct link *link)
 {
     mcpi_unix_listener_free(link->listener, link->path);
-    mcpi_list_remove(&link->node);
+    mcpi_list_remove(&link->link.node);
     link_free(link);
 }
 
-void
-mcpi_links_close(mcp_server *server)
+static void
+link_close(struct mcpi_server_link *self)
 {
-    int64_t now = mcpi_loop_now(server->host.inside);
-    struct mcpi_list *node, *next;
-    struct link *link;
+    struct link *link = link_of(self);
+    int64_t now = mcpi_loop_now(link->server->trunk.host.inside);
 
-    for (node = server->links.next; node != &server->links; node = next) {
-        next = node->next;
-        link = MCPI_CONTAINER(node, struct link, node);
-        if (link->kind == LINK_LISTENER)
-            listener_close(link);
-        else if (link->kind == LINK_STREAM)
-            mcpi_peer_close(mcpi_stream_peer(link->stream), now);
-        else
-            mcpi_peer_close(mcpi_local_peer(link->local), now);
-    }
+    if (link->kind == LINK_LISTENER)
+        listener_close(link);
+    else if (link->kind == LINK_STREAM)
+        mcpi_peer_close(mcpi_stream_peer(link->stream), now);
+    else
+        mcpi_peer_close(mcpi_local_peer(link->local), now);
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -127,11 +160,12 @@ mcpi_links_close(mcp_server *server)
 static struct link *
 link_new(mcp_server *server, enum link_kind kind)
 {
-    struct link *link = mcpi_alloc_zero(server->host.mem, sizeof(*link));
+    struct link *link = mcpi_alloc_zero(server->trunk.host.mem, sizeof(*link));
 
     if (!link)
         return NULL;
-    mcpi_list_init(&link->node);
+    mcpi_list_init(&link->link.node);
+    link->link.close = link_close;
     link->server = server;
     link->kind = kind;
     link->in = link->out = -1;
@@ -141,8 +175,8 @@ link_new(mcp_server *server, enum link_kind kind)
 static int
 stream_open(struct link *link)
 {
-    const struct mcpi_stream_options opt = {.loop = link->server->host.inside,
-                                            .engine = link->server->host.engine,
+    const struct mcpi_stream_options opt = {.loop = link->server->trunk.host.inside,
+                                            .engine = link->server->trunk.host.engine,
                                             .take_in = link->in,
                                             .take_out = link->out,
                                             .closed = on_stream_closed,
@@ -158,8 +192,8 @@ stream_open(struct link *link)
 static int
 local_open(struct link *link)
 {
-    const struct mcpi_local_options opt = {.loop = link->server->host.inside,
-                                           .engine = link->server->host.engine,
+    const struct mcpi_local_options opt = {.loop = link->server->trunk.host.inside,
+                                           .engine = link->server->trunk.host.engine,
                                            .pair = link->pair,
                                            .index = link->index,
                                            .closed = on_local_closed,
@@ -179,8 +213,8 @@ client_open(struct link *link)
 
     if (r < 0)
         return r;
-    mcpi_list_append(&link->server->links, &link->node);
-    mcpi_tally_add(&link->server->host.tally.clients, 1);
+    mcpi_branch_add_link(&link->server->trunk, &link->link);
+    mcpi_tally_add(&link->server->trunk.host.tally.clients, 1);
     return 0;
 }
 
@@ -192,7 +226,7 @@ on_accepted(void *user, int take_fd)
     int r = MCP_E_NOMEM;
 
     if (server->accepted >= server->max_clients) {
-        MCPI_LOG(&server->host.log, MCP_LOG_INFO,
+        MCPI_LOG(&server->trunk.host.log, MCP_LOG_INFO,
                  "a client is turned away: %zu are there", server->accepted);
         close(take_fd);
         return;
@@ -207,8 +241,8 @@ on_accepted(void *user, int take_fd)
             link_abandon(link);
     }
     if (r < 0) {
-        MCPI_LOG(&server->host.log, MCP_LOG_ERROR, "a client cannot be served: %s",
-                 mcp_status_text(r));
+        MCPI_LOG(&server->trunk.host.log, MCP_LOG_ERROR,
+                 "a client cannot be served: %s", mcp_status_text(r));
         return;
     }
     link->was_accepted = true;
@@ -218,17 +252,18 @@ on_accepted(void *user, int take_fd)
 static int
 listener_open(struct link *link)
 {
-    const struct mcpi_unix_listener_options opt = {.loop = link->server->host.inside,
-                                                   .log = link->server->host.log,
-                                                   .accepted = on_accepted,
-                                                   .user = link};
+    const struct mcpi_unix_listener_options opt = {
+        .loop = link->server->trunk.host.inside,
+        .log = link->server->trunk.host.log,
+        .accepted = on_accepted,
+        .user = link};
     int r;
 
     r = mcpi_unix_listener_new(&opt, link->in, &link->listener, NULL);
     if (r < 0)
         return r;
     link->in = link->out = -1;
-    mcpi_list_append(&link->server->links, &link->node);
+    mcpi_branch_add_link(&link->server->trunk, &link->link);
     return 0;
 }
 
@@ -244,14 +279,14 @@ on_open(struct mcpi_post *post)
 
     if (link->kind == LINK_LISTENER)
         r = listener_open(link);
-    else if (!server->stopping)
+    else if (!server->trunk.stopping)
         r = client_open(link);
-    if (r == 0 && server->stopping) {
+    if (r == 0 && server->trunk.stopping) {
         listener_close(link);
     } else if (r < 0) {
         if (r != MCP_E_CLOSED)
-            MCPI_LOG(&server->host.log, MCP_LOG_ERROR, "a link cannot be opened: %s",
-                     mcp_status_text(r));
+            MCPI_LOG(&server->trunk.host.log, MCP_LOG_ERROR,
+                     "a link cannot be opened: %s", mcp_status_text(r));
         link_abandon(link);
         if (is_stdio)
             mcpi_server_begin_stop(server);
@@ -265,11 +300,11 @@ link_post(struct link *link)
 {
     atomic_store(&link->server->reachable, true);
     link->post.fn = on_open;
-    mcpi_loop_post(link->server->host.inside, &link->post);
+    mcpi_loop_post(link->server->trunk.host.inside, &link->post);
 }
 
-static int
-links_guard(const mcp_server *server, mcp_error *err)
+int
+mcpi_links_guard(const mcp_server *server, mcp_error *err)
 {
     if (!server)
         return mcpi_error_set(err, MCP_E_INVAL, "there is no server");
@@ -298,7 +333,7 @@ mcp_server_attach(mcp_server *server, int take_in, int take_out, mcp_error *err)
     struct link *link;
     int r;
 
-    r = links_guard(server, err);
+    r = mcpi_links_guard(server, err);
     if (r < 0)
         return r;
     if (!is_open(take_in) || !is_open(take_out))
@@ -319,7 +354,7 @@ mcp_server_attach_stdio(mcp_server *server, mcp_error *err)
     struct link *link;
     int r;
 
-    r = links_guard(server, err);
+    r = mcpi_links_guard(server, err);
     if (r < 0)
         return r;
     if (atomic_exchange(&server->on_stdio, true))
@@ -361,7 +396,7 @@ mcp_server_listen_unix(mcp_server *server, const char *path, mcp_error *err)
     struct link *link;
     int r;
 
-    r = links_guard(server, err);
+    r = mcpi_links_guard(server, err);
     if (r < 0)
         return r;
     if (!path || !*path)
@@ -369,7 +404,7 @@ mcp_server_listen_unix(mcp_server *server, const char *path, mcp_error *err)
     link = link_new(server, LINK_LISTENER);
     if (!link)
         return no_memory(err);
-    link->path = path_from_root(server->host.mem, path);
+    link->path = path_from_root(server->trunk.host.mem, path);
     if (!link->path) {
         link_free(link);
         return no_memory(err);
@@ -391,7 +426,7 @@ mcp_server_listen_fd(mcp_server *server, int take_fd, mcp_error *err)
     struct link *link;
     int r;
 
-    r = links_guard(server, err);
+    r = mcpi_links_guard(server, err);
     if (r < 0)
         return r;
     if (!mcpi_unix_listens(take_fd))
@@ -412,7 +447,7 @@ mcpi_server_attach_pair(mcp_server *server, struct mcpi_pair *pair, unsigned ind
     struct link *link;
     int r;
 
-    r = links_guard(server, NULL);
+    r = mcpi_links_guard(server, NULL);
     if (r < 0)
         return r;
     link = link_new(server, LINK_LOCAL);

@@ -5,11 +5,15 @@
  * core's. It ends by a cancel or the loss of its client, silently; by our own stop, with
  * a result; or because its client does not keep up, with an error.
  *
+ * There may be very many, and quiet. Where no middleware was asked nobody will look at
+ * the request again: only the exchange and its listener stay.
+ *
  * Whoever subscribes may name any resource, also one that is not there: it may come, and
  * what is told of a resource need not be listed.
  */
 #include <string.h>
 
+#include "api/branch.h"
 #include "api/changes.h"
 #include "api/methods.h"
 #include "api/resource.h"
@@ -20,14 +24,92 @@
 
 /* ---- subscriptions/listen ----------------------------------------------- */
 
+static const char too_slow[] =
+    "The subscription has ended: not all of it could be told";
+
+/* ---- one without its request: the listener is served_user ---------------- */
+
+static struct mcpi_tally *
+tally_of(const struct mcpi_exchange *x)
+{
+    struct mcpi_branch *branch = x->engine->router_user;
+
+    return &branch->host.tally;
+}
+
+static void
+alone_close(struct mcpi_exchange *x, struct mcpi_result *last)
+{
+    struct mcpi_listener *listener = x->served_user;
+
+    x->served_user = NULL;
+    mcpi_listener_close(listener, last);
+}
+
+static void
+alone_flag(struct mcpi_exchange *x, enum mcpi_ending how, const char *reason)
+{
+    (void)reason;
+    mcpi_tally_ended(tally_of(x), how);
+}
+
+static void
+alone_ended(struct mcpi_exchange *x, enum mcpi_ending how, const char *reason)
+{
+    struct mcpi_result none;
+
+    (void)how;
+    (void)reason;
+    alone_close(x, NULL);
+    mcpi_tally_add(&tally_of(x)->stopped, 1);
+    mcpi_result_init(&none, x->engine);
+    mcpi_exchange_finish(x, &none, x->engine->now);
+}
+
+static void
+alone_answered(struct mcpi_exchange *x, int code)
+{
+    mcpi_tally_answered(tally_of(x), code);
+}
+
+static const struct mcpi_served_ops alone_ops = {.flag = alone_flag,
+                                                 .ended = alone_ended,
+                                                 .answered = alone_answered,
+                                                 .closing = alone_close};
+
+static void
+alone_fail(struct mcpi_exchange *x)
+{
+    struct mcpi_result error;
+
+    alone_close(x, NULL);
+    mcpi_result_init(&error, x->engine);
+    mcpi_result_error(&error, MCPI_RPC_INTERNAL_ERROR, "%s", too_slow);
+    mcpi_exchange_finish(x, &error, x->engine->now);
+}
+
+static void
+listen_alone(mcp_request *req)
+{
+    mcpi_exchange_forget(req->x);
+    mcpi_exchange_serve(req->x, &alone_ops, req->listener);
+    mcpi_request_part(req);
+}
+
+/* ---- one with its request ------------------------------------------------ */
+
 static void
 on_slow(void *user)
 {
-    mcp_request *req = user;
+    struct mcpi_exchange *x = user;
+    mcp_request *req = mcpi_request_of(x);
 
+    if (!req) {
+        alone_fail(x);
+        return;
+    }
     mcpi_listen_close(req, NULL);
-    mcpi_request_refuse(req, MCPI_RPC_INTERNAL_ERROR,
-                        "The subscription has ended: not all of it could be told");
+    mcpi_request_refuse(req, MCPI_RPC_INTERNAL_ERROR, "%s", too_slow);
     (void)mcpi_request_end(req, MCP_E_PEER);
 }
 
@@ -42,12 +124,16 @@ topics_of(const mcp_server *server)
 void
 mcpi_listen(mcp_request *req)
 {
+    struct mcpi_exchange *x = req->x;
     const struct mcpi_listener_options opt = {
-        .offered = topics_of(req->server), .slow = on_slow, .user = req};
+        .offered = topics_of(req->server), .slow = on_slow, .user = x};
+    bool alone = req->passed == 0; /* no middleware will ask what it was */
     struct mcpi_refusal why = {.code = 0};
     int r;
 
-    r = mcpi_listener_open(req->x, &opt, &req->listener, &why);
+    r = mcpi_listener_open(x, &opt, &req->listener, &why);
+    if (r == 0 && x->ending == MCPI_OPEN && alone) /* else it may have gone */
+        listen_alone(req);
     if (r == 0)
         return;
     if (why.code == 0) {
@@ -121,6 +207,10 @@ mcpi_resources_subscribe(mcp_request *req)
         mcpi_request_refuse(req, MCPI_RPC_INTERNAL_ERROR,
                             "Too many subscriptions; the limit is %zu",
                             req->host->engine->limits.subscribed);
+        r = MCP_E_PEER;
+    } else if (r == MCP_E_NO_CHANNEL) {
+        mcpi_request_refuse(req, MCPI_RPC_INVALID_REQUEST,
+                            "Invalid request: there is no session to subscribe for");
         r = MCP_E_PEER;
     }
     (void)mcpi_request_end(req, r);

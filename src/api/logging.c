@@ -227,7 +227,9 @@ mcpi_set_level(mcp_request *req)
     } else if (severity == MCP_SEVERITY_NONE) {
         mcpi_request_reject(req, levels);
     } else {
-        peer_set_level(req->x->peer, severity);
+        /* where there is no session there is nothing to set it for */
+        if (!(req->x->peer->traits & MCPI_STATELESS))
+            peer_set_level(req->x->peer, severity);
         mcpi_request_agree(req);
     }
 }
@@ -242,10 +244,10 @@ struct saying {
 };
 
 static void
-saying_tell(mcp_server *server, const struct saying *saying)
+saying_tell(struct mcpi_branch *branch, const struct saying *saying)
 {
     const char *method = mcpi_method_name(MCPI_METHOD_NOTE_MESSAGE);
-    struct mcpi_engine *engine = server->host.engine;
+    struct mcpi_engine *engine = branch->host.engine;
     struct mcpi_list *node;
     struct mcpi_peer *peer;
     int r;
@@ -255,9 +257,9 @@ saying_tell(mcp_server *server, const struct saying *saying)
         if (!peer->initialized || saying->severity < peer_log_from(peer))
             continue;
         r = mcpi_peer_notify(peer, method, saying->text, saying->length,
-                             mcpi_loop_now(server->host.inside));
+                             mcpi_loop_now(branch->host.inside));
         if (r < 0)
-            MCPI_LOG(&server->host.log, MCP_LOG_WARNING,
+            MCPI_LOG(&branch->host.log, MCP_LOG_WARNING,
                      "a client was not told a log message: %s", mcp_status_text(r));
     }
 }
@@ -278,31 +280,32 @@ sayings_take(struct mcpi_sayings *sayings, struct mcpi_list *into)
 static void
 on_sayings(struct mcpi_post *post)
 {
-    mcp_server *server = MCPI_CONTAINER(post, mcp_server, sayings.post);
+    struct mcpi_branch *branch = MCPI_CONTAINER(post, struct mcpi_branch, sayings.post);
     struct mcpi_list list, *node;
     struct saying *saying;
     size_t dropped;
 
     mcpi_list_init(&list);
-    pthread_mutex_lock(&server->lock);
-    dropped = sayings_take(&server->sayings, &list);
-    pthread_mutex_unlock(&server->lock);
+    pthread_mutex_lock(&branch->server->lock);
+    dropped = sayings_take(&branch->sayings, &list);
+    pthread_mutex_unlock(&branch->server->lock);
     if (dropped > 0)
-        MCPI_LOG(&server->host.log, MCP_LOG_WARNING,
+        MCPI_LOG(&branch->host.log, MCP_LOG_WARNING,
                  "%zu log messages for clients were dropped", dropped);
     while ((node = mcpi_list_pop(&list)) != NULL) {
         saying = MCPI_CONTAINER(node, struct saying, node);
-        if (!server->stopping)
-            saying_tell(server, saying);
-        mcpi_free(server->host.mem, saying);
+        if (!branch->stopping)
+            saying_tell(branch, saying);
+        mcpi_free(branch->host.mem, saying);
     }
 }
 
 static int
-saying_post(mcp_server *server, enum mcp_severity severity, const struct mcpi_buf *text)
+saying_post(struct mcpi_branch *branch, enum mcp_severity severity,
+            const struct mcpi_buf *text)
 {
-    struct mcpi_sayings *sayings = &server->sayings;
-    struct saying *saying = mcpi_alloc(server->host.mem, sizeof(*saying) + text->len);
+    struct mcpi_sayings *sayings = &branch->sayings;
+    struct saying *saying = mcpi_alloc(branch->host.mem, sizeof(*saying) + text->len);
     bool post, fits;
 
     if (!saying)
@@ -311,7 +314,7 @@ saying_post(mcp_server *server, enum mcp_severity severity, const struct mcpi_bu
     saying->length = text->len;
     memcpy(saying->text, text->data, text->len);
     mcpi_list_init(&saying->node);
-    pthread_mutex_lock(&server->lock);
+    pthread_mutex_lock(&branch->server->lock);
     fits = sayings->count < MCPI_SAYINGS_MAX &&
            (sayings->count == 0 || sayings->bytes + text->len <= SAYINGS_BYTES);
     post = fits && sayings->count == 0;
@@ -322,11 +325,11 @@ saying_post(mcp_server *server, enum mcp_severity severity, const struct mcpi_bu
     } else {
         sayings->dropped++;
     }
-    pthread_mutex_unlock(&server->lock);
+    pthread_mutex_unlock(&branch->server->lock);
     if (!fits)
-        mcpi_free(server->host.mem, saying);
+        mcpi_free(branch->host.mem, saying);
     if (post)
-        mcpi_loop_post(server->host.inside, &sayings->post);
+        mcpi_loop_post(branch->host.inside, &sayings->post);
     return 0;
 }
 
@@ -334,6 +337,7 @@ int
 mcp_server_log(mcp_server *server, enum mcp_severity severity, const char *logger,
                const char *data, size_t length)
 {
+    struct mcpi_branch *branch = NULL;
     struct mcpi_buf buf;
     int r;
 
@@ -341,30 +345,32 @@ mcp_server_log(mcp_server *server, enum mcp_severity severity, const char *logge
         return MCP_E_INVAL;
     if (mcpi_server_guard(server) < 0)
         return MCP_E_STATE;
-    log_buf_init(&buf, &server->host);
+    log_buf_init(&buf, &server->trunk.host);
     r = message_of_json(&buf, severity, logger, data, length);
-    if (r == 0 && !server->no_logging && !atomic_load(&server->stop_asked))
-        r = saying_post(server, severity, &buf);
+    if (!server->no_logging && !atomic_load(&server->stop_asked)) {
+        while (r == 0 && (branch = mcpi_branch_next(server, branch)) != NULL)
+            r = saying_post(branch, severity, &buf);
+    }
     mcpi_buf_done(&buf);
     return r;
 }
 
 void
-mcpi_sayings_init(mcp_server *server)
+mcpi_sayings_init(struct mcpi_branch *branch)
 {
-    server->sayings.post.fn = on_sayings;
-    mcpi_list_init(&server->sayings.list);
+    branch->sayings.post.fn = on_sayings;
+    mcpi_list_init(&branch->sayings.list);
 }
 
 void
-mcpi_sayings_done(mcp_server *server)
+mcpi_sayings_done(struct mcpi_branch *branch)
 {
     struct mcpi_list list, *node;
 
     mcpi_list_init(&list);
-    pthread_mutex_lock(&server->lock);
-    (void)sayings_take(&server->sayings, &list);
-    pthread_mutex_unlock(&server->lock);
+    pthread_mutex_lock(&branch->server->lock);
+    (void)sayings_take(&branch->sayings, &list);
+    pthread_mutex_unlock(&branch->server->lock);
     while ((node = mcpi_list_pop(&list)) != NULL)
-        mcpi_free(server->host.mem, MCPI_CONTAINER(node, struct saying, node));
+        mcpi_free(branch->host.mem, MCPI_CONTAINER(node, struct saying, node));
 }

@@ -8,7 +8,9 @@
 #include "core/exchange.h"
 #include "run/post.h"
 
-/* Messages of a server that wait for its loop. */
+struct mcpi_branch;
+
+/* Messages of a server that wait for the loop of a branch. */
 struct mcpi_sayings {
     struct mcpi_post post; /* some wait */
 
@@ -17,10 +19,10 @@ struct mcpi_sayings {
     size_t count, bytes, dropped;
 };
 
-void mcpi_sayings_init(mcp_server *server);
+void mcpi_sayings_init(struct mcpi_branch *branch);
 
 /* Those that wait are dropped. */
-void mcpi_sayings_done(mcp_server *server);
+void mcpi_sayings_done(struct mcpi_branch *branch);
 
 /* The least severity that this request's client wants to hear; NONE: nothing. [loop] */
 enum mcp_severity mcpi_log_from(const mcp_server *server,

@@ -16,7 +16,7 @@ mcp_server_use(mcp_server *server, const mcp_middleware *given)
         return MCP_E_INVAL;
     if (mcpi_server_guard(server) < 0 || atomic_load(&server->reachable))
         return MCP_E_STATE;
-    all = mcpi_realloc(server->host.mem, server->middleware,
+    all = mcpi_realloc(server->trunk.host.mem, server->middleware,
                        (server->middleware_count + 1) * sizeof(all[0]));
     if (!all)
         return MCP_E_NOMEM;
@@ -64,6 +64,6 @@ mcpi_middleware_canceled(mcp_request *req)
         req->passed--;
         one = &req->server->middleware[req->passed];
         if (one->on_cancel)
-            one->on_cancel(req, req->reason, one->user);
+            one->on_cancel(req, req->x->reason, one->user);
     }
 }

@@ -45,9 +45,10 @@ capability_object(struct mcpi_buf *buf, const mcp_doc *doc, const char *key)
 /* Extensions are a capability of 2026-07-28, but hosts look for them in the handshake
  * of older versions too, where capabilities are no closed set. */
 static void
-capabilities_write(mcp_server *server, unsigned offers)
+capabilities_write(struct mcpi_branch *branch, unsigned offers)
 {
-    struct mcpi_buf *buf = &server->says;
+    const mcp_server *server = branch->server;
+    struct mcpi_buf *buf = &branch->says;
 
     mcpi_buf_clear(buf);
     mcpi_buf_char(buf, '{');
@@ -64,18 +65,27 @@ capabilities_write(mcp_server *server, unsigned offers)
 }
 
 void
-mcpi_offers_say(mcp_server *server)
+mcpi_offers_say(struct mcpi_branch *branch)
 {
-    unsigned offers = atomic_load(&server->offers);
+    unsigned offers = atomic_load(&branch->server->offers);
     int r;
 
-    if (offers == server->said)
+    if (offers == branch->said)
         return;
-    capabilities_write(server, offers);
-    r = mcpi_engine_set_capabilities(server->host.engine, server->says.data);
-    assert(r == 0 && server->says.status == 0); /* there was room for more */
+    capabilities_write(branch, offers);
+    r = mcpi_engine_set_capabilities(branch->host.engine, branch->says.data);
+    assert(r == 0 && branch->says.status == 0); /* there was room for more */
     (void)r;
-    server->said = offers;
+    branch->said = offers;
+}
+
+int
+mcpi_offers_reserve(struct mcpi_branch *branch)
+{
+    branch->said = ~0U;
+    mcpi_buf_init(&branch->says, branch->host.mem, SIZE_MAX);
+    capabilities_write(branch, ~0U);
+    return branch->says.status;
 }
 
 /* An object whose members are objects. Extensions are named "prefix/name" (basic,
@@ -91,7 +101,7 @@ capability_read(const mcp_server *server, const char *text, const char *what,
 
     if (!text)
         return 0;
-    r = mcpi_object_parse(server->host.mem, text, what, ret_doc, &why);
+    r = mcpi_object_parse(server->trunk.host.mem, text, what, ret_doc, &why);
     if (r < 0)
         return mcpi_error_set(err, r, "the server: %s", why.message);
     for (it = mcp_json_each(mcp_doc_root(*ret_doc)); mcp_json_next(&it);) {
@@ -121,11 +131,9 @@ mcpi_offers_init(mcp_server *server, const mcp_server_options *opt, mcp_error *e
     if (offers & RESOURCES)
         offers |= RESOURCES;
     atomic_init(&server->offers, offers);
-    server->said = ~0U;
     server->no_logging = opt->no_logging;
     server->list_ttl_ms = opt->list_ttl_ms;
     server->list_scope = opt->list_scope;
-    mcpi_buf_init(&server->says, server->host.mem, SIZE_MAX);
     r = capability_read(server, opt->extensions, "extensions", true,
                         &server->extensions, err);
     if (r == 0)
@@ -133,15 +141,14 @@ mcpi_offers_init(mcp_server *server, const mcp_server_options *opt, mcp_error *e
                             &server->experimental, err);
     if (r < 0)
         return r;
-    capabilities_write(server, ~0U);
-    r = server->says.status;
+    r = mcpi_offers_reserve(&server->trunk);
     return r < 0 ? mcpi_error_set(err, r, "%s", mcp_status_text(r)) : 0;
 }
 
 void
 mcpi_offers_done(mcp_server *server)
 {
-    mcpi_buf_done(&server->says);
+    mcpi_buf_done(&server->trunk.says);
     mcp_doc_free(server->extensions);
     mcp_doc_free(server->experimental);
 }
@@ -222,7 +229,7 @@ mcp_server_add_tool(mcp_server *server, const mcp_tool *given, mcp_error *err)
                         err);
     if (r < 0)
         return r;
-    r = mcpi_tool_new(server->host.mem, &definition, &tool, err);
+    r = mcpi_tool_new(server->trunk.host.mem, &definition, &tool, err);
     return r < 0 ? r : offer_add(server, MCPI_TOOLS, &tool->offer, false, err);
 }
 
@@ -243,7 +250,7 @@ mcp_server_add_resource(mcp_server *server, const mcp_resource *given, mcp_error
                         err);
     if (r < 0)
         return r;
-    r = mcpi_resource_new(server->host.mem, &definition, &resource, err);
+    r = mcpi_resource_new(server->trunk.host.mem, &definition, &resource, err);
     return r < 0 ? r : offer_add(server, MCPI_RESOURCES, &resource->offer, false, err);
 }
 
@@ -264,7 +271,7 @@ mcp_server_add_template(mcp_server *server, const mcp_template *given, mcp_error
                         err);
     if (r < 0)
         return r;
-    r = mcpi_template_new(server->host.mem, &definition, &template, err);
+    r = mcpi_template_new(server->trunk.host.mem, &definition, &template, err);
     if (r < 0)
         return r;
     return offer_add(server, MCPI_TEMPLATES, &template->offer,
@@ -288,7 +295,7 @@ mcp_server_add_prompt(mcp_server *server, const mcp_prompt *given, mcp_error *er
                         err);
     if (r < 0)
         return r;
-    r = mcpi_prompt_new(server->host.mem, &definition, &prompt, err);
+    r = mcpi_prompt_new(server->trunk.host.mem, &definition, &prompt, err);
     return r < 0 ? r
                  : offer_add(server, MCPI_PROMPTS, &prompt->offer, prompt->completes,
                              err);

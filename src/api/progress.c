@@ -5,7 +5,8 @@
  * for the loop, in the order in which they were made. So few wait that a handler which
  * speaks in a tight loop neither fills memory nor is slowed down: of progress the newest
  * takes the place of the one before it, and log messages beyond the bound are dropped
- * and counted.
+ * and counted. That a client may go and come back stands among them, so that it has
+ * what was said before.
  */
 #include <math.h>
 #include <string.h>
@@ -19,13 +20,26 @@
 #define MCPI_LOGS_MAX 256
 #define LOGS_BYTES ((size_t)1024 * 1024) /* as much as may wait to be written */
 
+enum report_kind { REPORT_PROGRESS, REPORT_LOG, REPORT_DETACH };
+
 struct report {
     struct mcpi_list node;
-    bool is_log;
+    enum report_kind kind;
     bool has_message;
     double progress, total; /* total NaN: unknown */
     size_t length;          /* of a log message */
     char text[];            /* message, terminated; of a log message: params */
+};
+
+/* Made for the first one that waits: most requests say nothing from another thread. */
+struct mcpi_reports {
+    struct mcpi_post post;
+    mcp_request *req;
+    struct mcpi_list waiting;    /* all under the request's lock */
+    size_t count;                /* progress among them */
+    size_t log_count, log_bytes; /* log messages among them */
+    size_t logs_dropped;         /* since the last were sent */
+    bool detaches;               /* that it does is among them */
 };
 
 static struct report *
@@ -51,9 +65,21 @@ report_new_log(const mcp_request *req, const char *params, size_t len)
 
     if (!report)
         return NULL;
-    *report = (struct report){.is_log = true, .length = len};
+    *report = (struct report){.kind = REPORT_LOG, .length = len};
     mcpi_list_init(&report->node);
     memcpy(report->text, params, len);
+    return report;
+}
+
+static struct report *
+report_new_detach(const mcp_request *req)
+{
+    struct report *report = mcpi_alloc(req->host->mem, sizeof(*report));
+
+    if (!report)
+        return NULL;
+    *report = (struct report){.kind = REPORT_DETACH};
+    mcpi_list_init(&report->node);
     return report;
 }
 
@@ -70,9 +96,11 @@ report_send(mcp_request *req, struct report *report)
 {
     int64_t now = mcpi_loop_now(req->host->inside);
 
-    if (report->is_log)
+    if (report->kind == REPORT_LOG)
         (void)mcpi_exchange_notify(req->x, mcpi_method_name(MCPI_METHOD_NOTE_MESSAGE),
                                    report->text, report->length, now);
+    else if (report->kind == REPORT_DETACH)
+        (void)mcpi_exchange_detach(req->x, now);
     else
         (void)mcpi_exchange_progress(req->x, report->progress, report->total,
                                      report->has_message ? report->text : NULL, now);
@@ -85,16 +113,19 @@ report_send(mcp_request *req, struct report *report)
 static size_t
 reports_take(mcp_request *req, struct mcpi_list *into)
 {
+    struct mcpi_reports *all;
     struct mcpi_list *node;
     size_t dropped;
 
-    pthread_mutex_lock(&req->lock);
-    while ((node = mcpi_list_pop(&req->reports)) != NULL)
+    pthread_mutex_lock(mcpi_request_lock(req));
+    all = req->reports;
+    while ((node = mcpi_list_pop(&all->waiting)) != NULL)
         mcpi_list_append(into, node);
-    dropped = req->logs_dropped;
-    req->report_count = req->log_count = req->log_bytes = req->logs_dropped = 0;
+    dropped = all->logs_dropped;
+    all->count = all->log_count = all->log_bytes = all->logs_dropped = 0;
+    all->detaches = false;
     atomic_store(&req->report_posted, false);
-    pthread_mutex_unlock(&req->lock);
+    pthread_mutex_unlock(mcpi_request_lock(req));
     return dropped;
 }
 
@@ -120,44 +151,80 @@ mcpi_request_send_reports(mcp_request *req)
 static void
 on_report(struct mcpi_post *post)
 {
-    mcpi_request_send_reports(MCPI_CONTAINER(post, mcp_request, report));
+    mcpi_request_send_reports(MCPI_CONTAINER(post, struct mcpi_reports, post)->req);
+}
+
+/* Under lock. NULL: no memory. */
+static struct mcpi_reports *
+reports_get(mcp_request *req)
+{
+    struct mcpi_reports *all = req->reports;
+
+    if (all)
+        return all;
+    all = mcpi_alloc_zero(req->host->mem, sizeof(*all));
+    if (!all)
+        return NULL;
+    all->post.fn = on_report;
+    all->req = req;
+    mcpi_list_init(&all->waiting);
+    req->reports = all;
+    return all;
+}
+
+void
+mcpi_request_free_reports(mcp_request *req)
+{
+    mcpi_free(req->host->mem, req->reports);
+    req->reports = NULL;
 }
 
 /* ---- they wait ---------------------------------------------------------- */
 
 /* Under lock. Returns one that is not to be sent any more, or NULL. */
 static struct report *
-reports_add(mcp_request *req, struct report *report)
+reports_add(struct mcpi_reports *all, struct report *report)
 {
-    struct mcpi_list *node = req->reports.prev;
+    struct mcpi_list *node = all->waiting.prev;
     struct report *dropped = NULL;
 
-    if (req->report_count == REPORTS_MAX) {
-        while (report_of(node)->is_log)
+    if (all->count == REPORTS_MAX) {
+        while (report_of(node)->kind != REPORT_PROGRESS)
             node = node->prev;
         dropped = report_of(node);
         mcpi_list_remove(&dropped->node);
-        req->report_count--;
+        all->count--;
     }
-    mcpi_list_append(&req->reports, &report->node);
-    req->report_count++;
+    mcpi_list_append(&all->waiting, &report->node);
+    all->count++;
     return dropped;
 }
 
 /* Under lock. Returns it if there is no room. */
 static struct report *
-reports_add_log(mcp_request *req, struct report *report)
+reports_add_log(struct mcpi_reports *all, struct report *report)
 {
-    bool fits = req->log_count == 0 || (req->log_count < MCPI_LOGS_MAX &&
-                                        req->log_bytes + report->length <= LOGS_BYTES);
+    bool fits = all->log_count == 0 || (all->log_count < MCPI_LOGS_MAX &&
+                                        all->log_bytes + report->length <= LOGS_BYTES);
 
     if (!fits) {
-        req->logs_dropped++;
+        all->logs_dropped++;
         return report;
     }
-    mcpi_list_append(&req->reports, &report->node);
-    req->log_count++;
-    req->log_bytes += report->length;
+    mcpi_list_append(&all->waiting, &report->node);
+    all->log_count++;
+    all->log_bytes += report->length;
+    return NULL;
+}
+
+/* Under lock. Returns it if one waits already. */
+static struct report *
+reports_add_detach(struct mcpi_reports *all, struct report *report)
+{
+    if (all->detaches)
+        return report;
+    mcpi_list_append(&all->waiting, &report->node);
+    all->detaches = true;
     return NULL;
 }
 
@@ -166,26 +233,30 @@ static int
 report_queue(mcp_request *req, struct report *report)
 {
     struct report *dropped = report;
+    struct mcpi_reports *all;
     bool post = false;
     int r = 0;
 
-    pthread_mutex_lock(&req->lock);
-    if (report->is_log) {
-        dropped = reports_add_log(req, report);
+    pthread_mutex_lock(mcpi_request_lock(req));
+    all = reports_get(req);
+    if (!all) {
+        r = MCP_E_NOMEM;
+    } else if (report->kind == REPORT_LOG) {
+        dropped = reports_add_log(all, report);
+    } else if (report->kind == REPORT_DETACH) {
+        dropped = reports_add_detach(all, report);
     } else if (report->progress > req->progress) {
         req->progress = report->progress;
-        dropped = reports_add(req, report);
+        dropped = reports_add(all, report);
     } else {
         r = MCP_E_INVAL;
     }
     if (dropped != report)
         post = !atomic_exchange(&req->report_posted, true);
-    pthread_mutex_unlock(&req->lock);
+    pthread_mutex_unlock(mcpi_request_lock(req));
     mcpi_free(req->host->mem, dropped);
-    if (post) {
-        req->report.fn = on_report;
-        mcpi_loop_post(req->host->inside, &req->report);
-    }
+    if (post)
+        mcpi_loop_post(req->host->inside, &all->post);
     return r;
 }
 
@@ -210,6 +281,25 @@ mcpi_request_send_log(mcp_request *req, const char *params, size_t len)
     return report ? report_queue(req, report) : MCP_E_NOMEM;
 }
 
+/* ---- letting the client go ---------------------------------------------- */
+
+int
+mcp_request_detach(mcp_request *req)
+{
+    struct report *report;
+
+    if (!req)
+        return MCP_E_INVAL;
+    if (mcp_request_is_canceled(req))
+        return MCP_E_CANCELED;
+    if (atomic_load(&req->over) || mcpi_host_guard(req->host) < 0)
+        return MCP_E_STATE;
+    if (report_is_direct(req))
+        return mcpi_exchange_detach(req->x, mcpi_loop_now(req->host->inside));
+    report = report_new_detach(req);
+    return report ? report_queue(req, report) : MCP_E_NOMEM;
+}
+
 /* ---- progress ----------------------------------------------------------- */
 
 /* The value rises: note it down. */
@@ -218,12 +308,12 @@ progress_note(mcp_request *req, double progress)
 {
     int r = MCP_E_INVAL;
 
-    pthread_mutex_lock(&req->lock);
+    pthread_mutex_lock(mcpi_request_lock(req));
     if (progress > req->progress) {
         req->progress = progress;
         r = 0;
     }
-    pthread_mutex_unlock(&req->lock);
+    pthread_mutex_unlock(mcpi_request_lock(req));
     return r;
 }
 

@@ -79,6 +79,8 @@ request_may_ask(const mcp_request *req)
     if (!req->server || !req->handler || !mcpi_method_may_ask(req->x->rpc.method) ||
         mcpi_host_guard(req->host) < 0 || atomic_load(&req->over))
         return MCP_E_STATE;
+    if (!req->x->caller.askable)
+        return MCP_E_NO_CHANNEL;
     return mcp_request_is_canceled(req) ? MCP_E_CANCELED : 0;
 }
 
@@ -201,9 +203,9 @@ mcpi_question_ask(mcp_request *req, enum mcpi_asked_kind kind, const char *key,
         mcp_doc_free(take_doc);
         return MCP_E_NOMEM;
     }
-    pthread_mutex_lock(&req->lock);
+    pthread_mutex_lock(mcpi_request_lock(req));
     r = asking_add(asking, asked);
-    pthread_mutex_unlock(&req->lock);
+    pthread_mutex_unlock(mcpi_request_lock(req));
     if (r == 0)
         return MCP_E_INPUT;
     mcpi_asked_free(req->host->mem, asked);
@@ -246,9 +248,9 @@ mcp_request_state(const mcp_request *req)
 
     if (!req)
         return "";
-    pthread_mutex_lock(&own->lock);
+    pthread_mutex_lock(mcpi_request_lock(own));
     text = req->asking ? mcpi_asking_kept(req->asking) : "";
-    pthread_mutex_unlock(&own->lock);
+    pthread_mutex_unlock(mcpi_request_lock(own));
     return text;
 }
 
@@ -268,8 +270,8 @@ mcp_request_set_state(mcp_request *req, const char *text)
     asking = mcpi_asking_get(req);
     if (!asking)
         return MCP_E_NOMEM;
-    pthread_mutex_lock(&req->lock);
+    pthread_mutex_lock(mcpi_request_lock(req));
     r = mcpi_asking_keep(asking, text);
-    pthread_mutex_unlock(&req->lock);
+    pthread_mutex_unlock(mcpi_request_lock(req));
     return r;
 }

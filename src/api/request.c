@@ -152,7 +152,6 @@ mcp_request_result(mcp_request *req)
     return req ? &req->out : NULL;
 }
 
-/* An id is as long as a message may be, so a long one is written on the heap. */
 static const char *
 id_write(mcp_request *req)
 {
@@ -166,11 +165,7 @@ id_write(mcp_request *req)
         mcpi_buf_done(&buf);
         return NULL;
     }
-    if (buf.len > sizeof(req->short_id))
-        return buf.data;
-    memcpy(req->short_id, buf.data, buf.len);
-    mcpi_buf_done(&buf);
-    return req->short_id;
+    return buf.data;
 }
 
 const char *
@@ -184,13 +179,13 @@ mcp_request_id(const mcp_request *req)
     text = atomic_load_explicit(&own->id_text, memory_order_acquire);
     if (text)
         return text;
-    pthread_mutex_lock(&own->lock);
+    pthread_mutex_lock(mcpi_request_lock(own));
     text = atomic_load_explicit(&own->id_text, memory_order_relaxed);
     if (!text) {
         text = id_write(own);
         atomic_store_explicit(&own->id_text, text, memory_order_release);
     }
-    pthread_mutex_unlock(&own->lock);
+    pthread_mutex_unlock(mcpi_request_lock(own));
     return text ? text : "";
 }
 
@@ -268,10 +263,10 @@ mcp_request_defer(mcp_request *req, void (*fn)(void *user), void *user)
     defer->fn = fn;
     defer->user = user;
     defer->early = !req->entered;
-    pthread_mutex_lock(&req->lock);
+    pthread_mutex_lock(mcpi_request_lock(req));
     defer->next = req->defers;
     req->defers = defer;
-    pthread_mutex_unlock(&req->lock);
+    pthread_mutex_unlock(mcpi_request_lock(req));
     return 0;
 }
 
@@ -281,13 +276,13 @@ defer_pop(mcp_request *req, bool early_too)
 {
     struct mcpi_defer *defer;
 
-    pthread_mutex_lock(&req->lock);
+    pthread_mutex_lock(mcpi_request_lock(req));
     defer = req->defers;
     if (defer && defer->early && !early_too)
         defer = NULL;
     if (defer)
         req->defers = defer->next;
-    pthread_mutex_unlock(&req->lock);
+    pthread_mutex_unlock(mcpi_request_lock(req));
     return defer;
 }
 
@@ -308,12 +303,11 @@ MCP_PRINTF(3, 0)
 static void
 request_note_error(mcp_request *req, int code, const char *format, va_list args)
 {
-    struct mcpi_result *answer = &req->out.answer;
+    char text[MCPI_MESSAGE_MAX + 1]; /* a format of the program's may go before this */
 
     req->fail_code = code ? code : MCPI_RPC_INTERNAL_ERROR;
-    (void)vsnprintf(answer->message, sizeof(answer->message), format, args);
-    mcpi_text_clean(answer->message, sizeof(answer->message), answer->message,
-                    strlen(answer->message));
+    (void)vsnprintf(text, sizeof(text), format, args);
+    mcpi_result_say(&req->out.answer, text);
 }
 
 void
@@ -399,9 +393,11 @@ answer_internal_error(mcp_request *req, int status, const char *why)
              "request %s (%.60s) failed: %s", mcpi_id_show(&req->x->rpc.id, shown),
              req->offer ? req->offer->key : mcp_request_method(req), why);
     answer_drop(&req->out.answer.body);
-    mcpi_result_error(&req->out.answer, MCPI_RPC_INTERNAL_ERROR, "%s",
-                      broken ? "output does not match its schema"
-                             : mcp_status_text(status));
+    if (broken)
+        mcpi_result_error(&req->out.answer, MCPI_RPC_INTERNAL_ERROR,
+                          "output does not match its schema");
+    else
+        mcpi_result_fail(&req->out.answer, status);
 }
 
 /* What was found at the end, or what the result had to say to a handler that passed it
@@ -452,12 +448,6 @@ request_release(mcp_request *req, bool early_too)
     mcpi_request_unhook_all(req);
     defers_run(req, early_too);
     request_end_bound(req);
-}
-
-void
-mcpi_request_release(mcp_request *req)
-{
-    request_release(req, true);
 }
 
 /* How a handler took its cancel. */
@@ -535,6 +525,17 @@ mcpi_request_end(mcp_request *req, int status)
     return true;
 }
 
+void
+mcpi_request_part(mcp_request *req)
+{
+    struct mcpi_host *host = req->host;
+
+    atomic_store(&req->over, true);
+    request_release(req, true);
+    mcpi_request_free(req);
+    host->went_home(host);
+}
+
 mcp_request *
 mcpi_request_new(struct mcpi_host *host, struct mcpi_exchange *x)
 {
@@ -544,17 +545,12 @@ mcpi_request_new(struct mcpi_host *host, struct mcpi_exchange *x)
                                 offsetof(mcp_request, out.answer));
     if (!req)
         return NULL;
-    if (pthread_mutex_init(&req->lock, NULL) != 0) {
-        mcpi_free(host->mem, req);
-        return NULL;
-    }
     req->x = x;
     req->host = host;
     req->home.fn = on_home;
     req->progress = req->reported = -INFINITY;
     mcpi_list_init(&req->told);
     mcpi_list_init(&req->hooks);
-    mcpi_list_init(&req->reports);
     mcpi_tool_result_init(&req->out, host->engine, NULL);
     req->out.version = x->caller.version;
     req->out.modern = x->caller.dialect->modern;
@@ -570,14 +566,13 @@ mcpi_request_free(mcp_request *req)
 
     host->live--;
     decoded_free(req);
+    mcpi_request_free_reports(req);
     mcpi_asking_free(req->asking);
     mcp_doc_free(req->variables);
     mcp_text_free(req->fail_data, host->mem);
-    if (id && id != req->short_id)
-        mcpi_free(host->mem, (void *)(uintptr_t)id);
+    mcpi_free(host->mem, (void *)(uintptr_t)id);
     mcpi_tool_result_done(&req->out);
     mcpi_token_unref(atomic_load(&req->token));
     mcpi_offer_unref(req->offer);
-    pthread_mutex_destroy(&req->lock);
     mcpi_free(host->mem, req);
 }

@@ -24,6 +24,7 @@
 
 struct mcpi_defer;
 struct mcpi_decoded_node;
+struct mcpi_reports;
 
 struct mcp_request {
     struct mcpi_exchange *x;
@@ -45,33 +46,34 @@ struct mcp_request {
     int sought;                          /* negative: who serves it is not known */
     int status;                          /* how it ended */
     atomic_uint log_from; /* mcp_severity: the least that is wanted; 0: nothing */
-    atomic_bool canceled; /* told to stop; reason is readable */
+    atomic_bool canceled; /* told to stop; x->reason is readable, and stays as it is */
     atomic_bool over;     /* somebody ends it */
     _Atomic(struct mcpi_token *) token; /* NULL until needed */
     _Atomic(const char *) id_text;      /* likewise */
     struct mcpi_list told;              /* in host->told; under its lock */
     int64_t told_at;                    /* likewise */
     struct mcpi_post home;
-    struct mcpi_post report; /* something waits in reports */
     struct mcpi_job job;
-    pthread_mutex_t lock;              /* a leaf, for what follows */
-    struct mcpi_list hooks;            /* under lock */
+    struct mcpi_list hooks;            /* under mcpi_request_lock */
     struct mcpi_defer *defers;         /* the last one first; under lock */
     struct mcpi_decoded_node *decoded; /* one thread at a time */
     double progress;                   /* last reported; under lock */
     double reported;                   /* by the runs before this one; constant */
-    struct mcpi_list reports;          /* that wait; under lock */
-    size_t report_count;               /* progress among them; under lock */
-    size_t log_count, log_bytes;       /* log messages among them; under lock */
-    size_t logs_dropped;               /* since the last were sent; under lock */
+    struct mcpi_reports *reports;      /* that wait, or have; NULL: none so far */
     atomic_bool report_posted;         /* set under lock */
     int fail_code;                     /* mcp_request_fail; 0: not called */
     char *fail_data;                   /* JSON text, or NULL */
     size_t fail_length;
     struct mcp_result out; /* from its answer on nothing is cleared */
-    char short_id[24];
-    char reason[MCPI_REASON_MAX + 1];
 };
+
+/* Its lock: a leaf, and shared with other requests of the host. */
+static inline pthread_mutex_t *
+mcpi_request_lock(const mcp_request *req)
+{
+    return &req->host
+                ->request_locks[(uintptr_t)req / sizeof(*req) % MCPI_REQUEST_LOCKS];
+}
 
 /* ---- its life; see above ------------------------------------------------ */
 
@@ -89,12 +91,12 @@ bool mcpi_request_end(mcp_request *req, int status);
 /* The last step: its exchange is finished, and it is freed. [loop] */
 void mcpi_request_go_home(mcp_request *req);
 
-/* The first half of the end: hooks off, clean-up, token set. For what is finished by
- * somebody else. [any] */
-void mcpi_request_release(mcp_request *req);
+/* Its exchange is finished by somebody else, now or later: it is over, and freed.
+ * [loop] */
+void mcpi_request_part(mcp_request *req);
 
 /* Tell it to stop: the two steps of a cancel. [loop] */
-void mcpi_request_flag(mcp_request *req, const char *reason);
+void mcpi_request_flag(mcp_request *req);
 void mcpi_request_stop(mcp_request *req);
 
 /* Decode a value of doc into a struct that is good until the request is freed. One
@@ -131,6 +133,7 @@ int mcpi_request_send_log(mcp_request *req, const char *params, size_t len);
 
 /* Hand what waits to the exchange, or drop it if that has ended. [loop] */
 void mcpi_request_send_reports(mcp_request *req);
+void mcpi_request_free_reports(mcp_request *req); /* nothing waits any more */
 
 /* ---- running its handler ------------------------------------------------ */
 

@@ -251,7 +251,7 @@ call_check(mcp_request *req)
     if (!req->server || !req->handler || mcpi_host_guard(req->host) < 0 ||
         atomic_load(&req->over))
         return MCP_E_STATE;
-    if (!req->x->caller.dialect->asks_back)
+    if (!req->x->caller.dialect->asks_back || !req->x->caller.askable)
         return MCP_E_NO_CHANNEL;
     if (mcpi_loop_any_here() || req->handler->kind != MCPI_RUNS)
         return MCP_E_STATE; /* who ends it elsewhere must not pull it from under us */

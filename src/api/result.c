@@ -40,8 +40,7 @@ mcpi_tool_result_fail(mcp_result *out, int status, const char *why)
 {
     if (out->status == 0) {
         out->status = status;
-        mcpi_text_clean(out->answer.message, sizeof(out->answer.message), why,
-                        strlen(why));
+        mcpi_result_say(&out->answer, why);
     }
     return out->status;
 }
@@ -322,7 +321,7 @@ mcp_result_reset(mcp_result *out)
     mcp_builder_free(out->structured);
     out->structured = NULL;
     if (out->status < 0)
-        out->answer.message[0] = '\0'; /* else mcp_request_fail's */
+        mcpi_result_unsay(&out->answer); /* else mcp_request_fail's */
     out->status = 0;
     out->has_block = false;
     out->can_annotate = false;

@@ -32,28 +32,28 @@ struct mcpi_prompt;
 
 struct mcp_result {
     enum mcpi_result_kind kind;
-    const struct mcpi_tool *tool;         /* whose; NULL: no tool's */
+    int status;                   /* the first failure; answer.message says more */
+    const struct mcpi_tool *tool; /* whose; NULL: no tool's */
     const struct mcpi_resource *resource; /* RESOURCE: who is read */
     const struct mcpi_prompt *prompt;     /* PROMPT: whose */
     const char *uri;         /* RESOURCE: what was asked for; the request's */
     const char *version;     /* that the caller speaks; NULL: the newest */
-    bool modern;             /* and its era */
     mcp_builder *structured; /* made when first asked for */
-    int status;              /* the first failure; answer.message says more */
+    bool modern;             /* the caller's era */
     bool has_block;          /* the body is a list that is open, with items in it */
     bool can_annotate;       /* the last block has no annotations yet */
     bool is_error;
+    bool has_model;           /* SAMPLE: it was named */
     bool has_role, has_cache; /* the next three were said */
     enum mcp_role role;
-    int64_t ttl_ms;
     enum mcp_cache_scope scope;
+    int64_t ttl_ms;
     size_t count;     /* items of the list, also those that are not sent */
     int64_t total;    /* COMPLETION: of which there are so many; 0: not said */
     mcp_schema *form; /* ELICITATION: what is accepted must fit; counted; NULL: none */
     const char *action;        /* ELICITATION: a constant; NULL: not said */
-    bool has_model;            /* SAMPLE: it was named */
     struct mcpi_buf aside;     /* members for behind the list, each with its comma */
-    struct mcpi_result answer; /* last: its long text is not cleared */
+    struct mcpi_result answer; /* the last: made by its init, not cleared before */
 };
 
 /* All members but answer are zero. */

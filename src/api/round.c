@@ -24,7 +24,7 @@ static struct mcpi_seal
 seal_of(const mcp_request *req)
 {
     return (struct mcpi_seal){.key = req->server->state_key,
-                              .principal = "", /* nobody is known on a pipe */
+                              .principal = req->x->caller.principal,
                               .method = req->x->rpc.method_name,
                               .params = req->x->rpc.params};
 }

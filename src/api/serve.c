@@ -3,7 +3,8 @@
  *
  * Every request of every method becomes a mcp_request, so that middleware sees them
  * all: those the library answers itself (initialize, server/discover, ping), those it
- * has a function for, and those it does not know.
+ * has a function for, and those it does not know. One that lasts may leave its
+ * mcp_request behind (listen.c).
  */
 #include "api/asking.h"
 #include "api/logging.h"
@@ -17,26 +18,9 @@ static void
 on_answered(struct mcpi_exchange *x, int code)
 {
     mcp_request *req = x->served_user;
-    struct mcpi_tally *tally = &req->host->tally;
 
-    mcpi_tally_add(&tally->in_flight, -1);
-    mcpi_tally_add(code == 0 ? &tally->answered : &tally->failed, 1);
+    mcpi_tally_answered(&req->host->tally, code);
     mcpi_middleware_after(req, code);
-}
-
-static atomic_uint_fast64_t *
-tally_of(struct mcpi_tally *tally, enum mcpi_ending how)
-{
-    switch (how) {
-    case MCPI_CANCELED:
-        return &tally->by_peer;
-    case MCPI_LIMITED:
-        return &tally->by_limit;
-    case MCPI_CLOSED:
-        return &tally->by_stop;
-    default:
-        return &tally->by_loss;
-    }
 }
 
 static void
@@ -44,9 +28,9 @@ on_flag(struct mcpi_exchange *x, enum mcpi_ending how, const char *reason)
 {
     mcp_request *req = x->served_user;
 
-    mcpi_tally_add(&req->host->tally.in_flight, -1);
-    mcpi_tally_add(tally_of(&req->host->tally, how), 1);
-    mcpi_request_flag(req, reason);
+    mcpi_tally_ended(&req->host->tally, how);
+    (void)reason; /* the exchange keeps it */
+    mcpi_request_flag(req);
 }
 
 static void
@@ -134,13 +118,8 @@ mcpi_request_of(const struct mcpi_exchange *x)
 static void
 serve_inner(mcp_request *req)
 {
-    mcp_server *server = req->server;
-
     req->inner->begin(req->x);
-    atomic_store(&req->over, true);
-    mcpi_request_release(req);
-    mcpi_request_free(req);
-    mcpi_server_check(server);
+    mcpi_request_part(req);
 }
 
 /* As core says it of a method that nobody routes. */
@@ -222,16 +201,16 @@ serve_by_method(mcp_request *req)
     }
 }
 
-/* A request of the server's. */
+/* A request of the server's, on that branch. */
 static mcp_request *
-request_of(mcp_server *server, struct mcpi_exchange *x)
+request_of(struct mcpi_branch *branch, struct mcpi_exchange *x)
 {
-    mcp_request *req = mcpi_request_new(&server->host, x);
+    mcp_request *req = mcpi_request_new(&branch->host, x);
 
     if (!req)
         return NULL;
-    req->server = server;
-    atomic_init(&req->log_from, mcpi_log_from(server, x));
+    req->server = branch->server;
+    atomic_init(&req->log_from, mcpi_log_from(branch->server, x));
     return req;
 }
 
@@ -257,8 +236,7 @@ begin_without_memory(struct mcpi_exchange *x)
     struct mcpi_result result;
 
     mcpi_result_init(&result, x->engine);
-    mcpi_result_error(&result, MCPI_RPC_INTERNAL_ERROR, "%s",
-                      mcp_status_text(MCP_E_NOMEM));
+    mcpi_result_fail(&result, MCP_E_NOMEM);
     mcpi_exchange_finish(x, &result, x->engine->now);
 }
 
@@ -267,11 +245,12 @@ static const struct mcpi_served_ops memory_ops = {.begin = begin_without_memory}
 static void
 on_observe(void *user, struct mcpi_exchange *x)
 {
-    mcp_request *req = request_of(user, x);
+    struct mcpi_branch *branch = user;
+    mcp_request *req = request_of(branch, x);
 
-    mcpi_offers_say(user); /* it may be what is asked for */
+    mcpi_offers_say(branch); /* it may be what is asked for */
     if (x->rpc.method == MCPI_METHOD_INITIALIZE && !x->peer->initialized)
-        x->peer->promised = ((mcp_server *)user)->said;
+        x->peer->promised = branch->said;
     if (!req) {
         mcpi_exchange_serve(x, &memory_ops, NULL);
         return;
@@ -287,7 +266,8 @@ static void
 on_notified(void *user, struct mcpi_peer *peer, const struct mcpi_rpc *note,
             struct mcpi_exchange *about)
 {
-    mcp_server *server = user;
+    const struct mcpi_branch *branch = user;
+    mcp_server *server = branch->server;
     bool theirs = note->method == MCPI_METHOD_OTHER ||
                   note->method == MCPI_METHOD_NOTE_ROOTS_CHANGED;
 
@@ -295,14 +275,16 @@ on_notified(void *user, struct mcpi_peer *peer, const struct mcpi_rpc *note,
     (void)about;
     if (theirs && server->on_notification)
         server->on_notification(server, note->method_name, note->params,
-                                server->host.user);
+                                branch->host.user);
 }
 
 static void
 on_closed(void *user, struct mcpi_peer *peer, int status)
 {
+    const struct mcpi_branch *branch = user;
+
     (void)status;
-    mcpi_elicited_lost(user, peer);
+    mcpi_elicited_lost(branch->server, peer);
 }
 
 const struct mcpi_router mcpi_server_router = {.route = on_route,

@@ -37,18 +37,19 @@ times_take(const mcp_server_options *opt, struct mcpi_times *times, mcp_error *e
 static int
 server_take_loop(mcp_server *server, const mcp_server_options *opt, mcp_error *err)
 {
+    struct mcpi_host *host = &server->trunk.host;
     int r = 0;
 
-    server->host.loop = opt->loop;
+    host->loop = opt->loop;
     server->own_loop = !opt->loop;
     if (server->own_loop)
         r = mcp_loop_new(
             &MCP_LOOP_OPTIONS(.allocator = opt->allocator, .on_log = opt->on_log,
                               .log_user = opt->log_user, .log_level = opt->log_level),
-            &server->host.loop, err);
+            &host->loop, err);
     if (r < 0)
         return r;
-    server->host.inside = mcpi_loop_inside(server->host.loop);
+    host->inside = mcpi_loop_inside(host->loop);
     if (mcpi_server_guard(server) < 0)
         return mcpi_error_set(err, MCP_E_STATE, "the loop is another process's");
     return 0;
@@ -59,15 +60,15 @@ engine_make(mcp_server *server, const mcp_server_options *opt, const char *info,
             mcp_error *err)
 {
     struct mcpi_engine_options engine = {
-        .mem = server->host.mem,
+        .mem = server->trunk.host.mem,
         .role = MCPI_SERVER,
         .identity = {.info = info,
-                     .capabilities = server->says.data,
+                     .capabilities = server->trunk.says.data,
                      .instructions = opt->instructions},
-        .timers = mcpi_loop_timers(server->host.inside),
+        .timers = mcpi_loop_timers(server->trunk.host.inside),
         .router = &mcpi_server_router,
-        .router_user = server,
-        .log = server->host.log,
+        .router_user = &server->trunk,
+        .log = server->trunk.host.log,
         .limits = {.in_flight = opt->in_flight,
                    .held_bytes = opt->held_bytes,
                    .message_bytes = opt->message_bytes,
@@ -87,11 +88,11 @@ engine_make(mcp_server *server, const mcp_server_options *opt, const char *info,
         return r;
     r = mcpi_random(engine.seed, sizeof(engine.seed));
     if (r == 0)
-        r = mcpi_engine_new(&engine, &server->host.engine);
+        r = mcpi_engine_new(&engine, &server->trunk.host.engine);
     if (r < 0)
         return mcpi_error_set(err, r, "%s", mcp_status_text(r));
-    server->stop_us = server->host.engine->times.stop;
-    server->overdue_us = server->host.engine->times.deaf;
+    server->stop_us = server->trunk.host.engine->times.stop;
+    server->overdue_us = server->trunk.host.engine->times.deaf;
     return 0;
 }
 
@@ -104,7 +105,7 @@ server_introduce(mcp_server *server, const mcp_server_options *opt, mcp_error *e
                                             .description = opt->description,
                                             .website = opt->website,
                                             .icons = opt->icons};
-    mcp_builder *b = mcp_builder_new(server->host.mem);
+    mcp_builder *b = mcp_builder_new(server->trunk.host.mem);
     int r;
 
     r = mcpi_identity_build(b, &who, err);
@@ -114,7 +115,7 @@ server_introduce(mcp_server *server, const mcp_server_options *opt, mcp_error *e
         r = engine_make(server, opt, mcp_builder_text(b, NULL), err);
     mcp_builder_free(b);
     if (r == 0)
-        mcpi_offers_say(server);
+        mcpi_offers_say(&server->trunk);
     return r;
 }
 
@@ -129,7 +130,8 @@ server_make_catalogs(mcp_server *server)
     r = mcpi_random(key, sizeof(key));
     while (r == 0 && server->catalog_count < MCPI_CATALOGS) {
         r = mcpi_catalog_init(&server->catalogs[server->catalog_count],
-                              server->host.mem, members[server->catalog_count], key);
+                              server->trunk.host.mem, members[server->catalog_count],
+                              key);
         server->catalog_count += r == 0;
     }
     return r;
@@ -138,8 +140,8 @@ server_make_catalogs(mcp_server *server)
 static int
 server_take_pool(mcp_server *server, const mcp_server_options *opt, mcp_error *err)
 {
-    const struct mcpi_pool_options pool = {.mem = server->host.mem,
-                                           .log = server->host.log,
+    const struct mcpi_pool_options pool = {.mem = server->trunk.host.mem,
+                                           .log = server->trunk.host.log,
                                            .workers = opt->workers,
                                            .surplus = opt->overdue};
     int r;
@@ -147,7 +149,7 @@ server_take_pool(mcp_server *server, const mcp_server_options *opt, mcp_error *e
     r = server_make_catalogs(server);
     if (r < 0)
         return mcpi_error_set(err, r, "%s", mcp_status_text(r));
-    r = mcpi_pool_new(&pool, &server->host.pool);
+    r = mcpi_pool_new(&pool, &server->trunk.host.pool);
     return r < 0 ? mcpi_error_set(err, r, "no workers: %s", mcp_status_text(r)) : 0;
 }
 
@@ -156,16 +158,17 @@ mcpi_server_dismantle(mcp_server *server)
 {
     int r;
 
-    r = mcpi_engine_free(server->host.engine);
+    mcpi_replicas_done(server);
+    r = mcpi_engine_free(server->trunk.host.engine);
     assert(r == 0); /* no peer is left, and no request */
     (void)r;
-    mcpi_news_done(server);
-    mcpi_sayings_done(server);
+    mcpi_news_done(&server->trunk);
+    mcpi_sayings_done(&server->trunk);
     mcpi_elicited_done(server);
     while (server->catalog_count > 0)
         mcpi_catalog_done(&server->catalogs[--server->catalog_count]);
     mcpi_offers_done(server);
-    mcpi_free(server->host.mem, server->middleware);
+    mcpi_free(server->trunk.host.mem, server->middleware);
     mcpi_wipe(server->state_key, sizeof(server->state_key));
 }
 
@@ -174,9 +177,9 @@ static void
 server_undo(mcp_server *server)
 {
     mcpi_server_dismantle(server);
-    (void)mcpi_pool_free(server->host.pool, 0);
+    (void)mcpi_pool_free(server->trunk.host.pool, 0);
     if (server->own_loop)
-        mcp_loop_free(server->host.loop);
+        mcp_loop_free(server->trunk.host.loop);
     mcpi_life_done(server);
 }
 
@@ -185,10 +188,11 @@ server_fill(mcp_server *server, const mcp_server_options *opt, mcp_error *err)
 {
     int r;
 
-    server->host.user = opt->user;
-    server->host.log.fn = opt->on_log;
-    server->host.log.user = opt->log_user;
-    server->host.log.level = opt->log_level ? opt->log_level : MCP_LOG_WARNING;
+    server->trunk.server = server;
+    server->trunk.host.user = opt->user;
+    server->trunk.host.log.fn = opt->on_log;
+    server->trunk.host.log.user = opt->log_user;
+    server->trunk.host.log.level = opt->log_level ? opt->log_level : MCP_LOG_WARNING;
     server->page = opt->page ? opt->page : DEFAULT_PAGE;
     server->max_clients = opt->clients ? opt->clients : DEFAULT_CLIENTS;
     server->parent = getppid();
@@ -215,13 +219,13 @@ mcp_server_new(const mcp_server_options *given, mcp_server **ret_server, mcp_err
     server = mcpi_alloc_zero(mcpi_mem_or_malloc(opt.allocator), sizeof(*server));
     if (!server)
         return mcpi_error_set(err, MCP_E_NOMEM, "%s", mcp_status_text(MCP_E_NOMEM));
-    server->host.mem = mcpi_mem_or_malloc(opt.allocator);
+    server->trunk.host.mem = mcpi_mem_or_malloc(opt.allocator);
     r = mcpi_life_init(server);
     if (r < 0) {
-        mcpi_free(server->host.mem, server);
+        mcpi_free(server->trunk.host.mem, server);
         return mcpi_error_set(err, r, "%s", mcp_status_text(r));
     }
-    mcpi_sayings_init(server);
+    mcpi_sayings_init(&server->trunk);
     mcpi_elicited_init(server);
     r = server_fill(server, &opt, err);
     if (r == 0)
@@ -243,41 +247,50 @@ tally_read(const atomic_uint_fast64_t *count)
     return atomic_load_explicit(count, memory_order_relaxed);
 }
 
+/* What one branch counts, added to the sum. */
+static void
+counts_add(mcp_server_counts *sum, mcp_server *server, struct mcpi_branch *branch)
+{
+    const struct mcpi_tally *tally = &branch->host.tally;
+
+    sum->clients += tally_read(&tally->clients);
+    sum->in_flight += tally_read(&tally->in_flight);
+    sum->live_handlers += tally_read(&tally->live_handlers);
+    sum->overdue_handlers += mcpi_host_overdue(&branch->host, server->overdue_us);
+    sum->requests += tally_read(&tally->requests);
+    sum->answered += tally_read(&tally->answered);
+    sum->failed += tally_read(&tally->failed);
+    sum->canceled_by_peer += tally_read(&tally->by_peer);
+    sum->canceled_by_limit += tally_read(&tally->by_limit);
+    sum->canceled_by_stop += tally_read(&tally->by_stop);
+    sum->canceled_by_loss += tally_read(&tally->by_loss);
+    sum->never_started += tally_read(&tally->never_started);
+    sum->stopped += tally_read(&tally->stopped);
+    sum->ran_to_end += tally_read(&tally->ran_to_end);
+    sum->connections += tally_read(&tally->connections);
+    sum->sessions += tally_read(&tally->sessions);
+    sum->streams += tally_read(&tally->streams);
+}
+
 int
 mcp_server_count(mcp_server *server, mcp_server_counts *ret_counts)
 {
+    mcp_server_counts counts = {.size = sizeof(counts)};
+    struct mcpi_branch *branch = NULL;
     struct mcpi_pool_counts pool;
-    const struct mcpi_tally *tally;
-    mcp_server_counts counts;
     size_t size;
 
     if (!server || !ret_counts || ret_counts->size < sizeof(size))
         return MCP_E_INVAL;
     if (mcpi_server_guard(server) < 0)
         return MCP_E_STATE;
-    tally = &server->host.tally;
-    mcpi_pool_count(server->host.pool, &pool);
-    size = ret_counts->size;
-    counts = (mcp_server_counts){
-        .size = size,
-        .clients = tally_read(&tally->clients),
-        .in_flight = tally_read(&tally->in_flight),
-        .live_handlers = tally_read(&tally->live_handlers),
-        .overdue_handlers = mcpi_host_overdue(&server->host, server->overdue_us),
-        .queued = pool.queued,
-        .workers = pool.threads,
-        .busy_workers = pool.busy,
-        .requests = tally_read(&tally->requests),
-        .answered = tally_read(&tally->answered),
-        .failed = tally_read(&tally->failed),
-        .canceled_by_peer = tally_read(&tally->by_peer),
-        .canceled_by_limit = tally_read(&tally->by_limit),
-        .canceled_by_stop = tally_read(&tally->by_stop),
-        .canceled_by_loss = tally_read(&tally->by_loss),
-        .never_started = tally_read(&tally->never_started),
-        .stopped = tally_read(&tally->stopped),
-        .ran_to_end = tally_read(&tally->ran_to_end),
-    };
+    mcpi_pool_count(server->trunk.host.pool, &pool);
+    counts.queued = pool.queued;
+    counts.workers = pool.threads;
+    counts.busy_workers = pool.busy;
+    while ((branch = mcpi_branch_next(server, branch)) != NULL)
+        counts_add(&counts, server, branch);
+    size = counts.size = ret_counts->size;
     memset(ret_counts, 0, size);
     memcpy(ret_counts, &counts, size < sizeof(counts) ? size : sizeof(counts));
     return 0;

@@ -5,9 +5,9 @@
  *
  *   open -> stopping -> stopped -> leaving -> gone
  *
- * stopping: listeners are closed, clients are being closed. stopped: no link is left;
- * who ran it returns. leaving: it was freed, and waits for the last handler. All of
- * that is the loop's; other threads only ask for it.
+ * stopping: listeners are closed, clients are being closed. stopped: no link is left, on
+ * any branch; who ran it returns. leaving: it was freed, and waits for the last handler,
+ * on any branch. All of that is the loop's; other threads only ask for it.
  */
 #ifndef MCPI_API_SERVER_H
 #define MCPI_API_SERVER_H
@@ -17,11 +17,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+#include "api/branch.h"
 #include "api/catalog.h"
-#include "api/changes.h"
 #include "api/elicited.h"
-#include "api/host.h"
-#include "api/logging.h"
 #include "api/loop.h"
 #include "base/aead.h"
 #include "core/engine.h"
@@ -31,7 +29,7 @@
 struct mcpi_watch {
     uv_poll_t signals, parent;
     int signal_fd, parent_fd; /* -1: not watched */
-    sigset_t mask;            /* as it was */
+    sigset_t masked;          /* those of them that we have blocked */
     bool is_masked;
 };
 
@@ -47,13 +45,11 @@ enum mcpi_catalog_index {
 #define MCPI_OFFERS_COMPLETION 16U
 
 struct mcp_server {
-    struct mcpi_host host;
+    struct mcpi_branch trunk;
     bool own_loop;
     struct mcpi_catalog catalogs[MCPI_CATALOGS];
     size_t catalog_count; /* that were made */
     atomic_uint offers;   /* what there is, or may be: mcp_change, and that above */
-    unsigned said;        /* of that, in the capabilities; loop only */
-    struct mcpi_buf says; /* the capabilities, with room for all; loop only */
     mcp_doc *extensions, *experimental; /* for there; or NULL */
     bool no_logging;
     int64_t list_ttl_ms; /* how long and for whom lists may be kept */
@@ -75,38 +71,40 @@ struct mcp_server {
     atomic_bool stopped; /* no link is left, and none will come */
     uv_async_t wake;     /* loop only, but for sending */
     struct mcpi_watch watch;
-    struct mcpi_list links;     /* loop only */
     size_t accepted;            /* clients on listening sockets; loop only */
-    bool stopping, leaving;     /* loop only */
+    bool leaving;               /* loop only */
     bool impatient;             /* patience was asked for; loop only */
     bool left_behind;           /* and is over; loop only */
     bool dismantled;            /* loop only, or nobody runs it */
     struct mcpi_timer patience; /* with handlers that do not end */
     struct mcpi_post opened, bye;
 
-    /* what it tells, and is told */
-    struct mcpi_news news;
-    struct mcpi_sayings sayings;
+    size_t replicas_open; /* it stops: those with links; loop only */
+    size_t replicas_live; /* it stops: those that have not gone; loop only */
+
+    /* what it is told */
     struct mcpi_elicited elicited;
     void (*on_notification)(mcp_server *server, const char *method,
                             const mcp_json *params, void *user); /* or NULL */
 
     pthread_mutex_t lock; /* a leaf, for what follows */
     pthread_cond_t moved;
-    unsigned refs;    /* who waits for its end, and the loop's side */
-    bool running;     /* run or start is under way */
-    bool freed;       /* mcp_server_free was called */
-    bool left;        /* on its own thread: who runs it frees it */
-    bool gone;        /* nothing but this memory is left */
-    bool has_thread;  /* thread is to be joined */
-    pthread_t thread; /* of mcp_server_start */
+    unsigned refs;             /* who waits for its end, and the loop's side */
+    bool running;              /* run or start is under way */
+    bool freed;                /* mcp_server_free was called */
+    bool left;                 /* on its own thread: who runs it frees it */
+    bool gone;                 /* nothing but this memory is left */
+    bool has_thread;           /* thread is to be joined */
+    pthread_t thread;          /* of mcp_server_start */
+    struct mcpi_list replicas; /* none is added once it is full */
+    bool full;                 /* it stops */
 };
 
 /* MCP_E_STATE in a process that was forked off, else 0. */
 static inline int
 mcpi_server_guard(const mcp_server *server)
 {
-    return mcpi_host_guard(&server->host);
+    return mcpi_host_guard(&server->trunk.host);
 }
 
 /* ---- its life: life.c; [loop] ------------------------------------------- */
@@ -126,8 +124,8 @@ void mcpi_server_dismantle(mcp_server *server);
 
 /* ---- its links: links.c ------------------------------------------------- */
 
-/* Close all of them; those that close at once are gone. [loop] */
-void mcpi_links_close(mcp_server *server);
+/* 0: links can be added. MCP_E_INVAL, MCP_E_STATE, MCP_E_CLOSED, with err. [any] */
+int mcpi_links_guard(const mcp_server *server, mcp_error *err);
 
 /* Open the server's end of a memory pair, whose other end is the caller's. The end is
  * opened on the server's loop, soon, and is the server's after success. MCP_E_CLOSED:
@@ -136,13 +134,17 @@ int mcpi_server_attach_pair(mcp_server *server, struct mcpi_pair *pair, unsigned
 
 /* ---- what it offers: offers.c, changes.c -------------------------------- */
 
-/* Read what the options say of it: the capabilities are in server->says, all that there
- * could be. MCP_E_INVAL: err says why. Done also undoes what was not finished. */
+/* Read what the options say of it. MCP_E_INVAL: err says why. Done also undoes what was
+ * not finished. */
 int mcpi_offers_init(mcp_server *server, const mcp_server_options *opt, mcp_error *err);
 void mcpi_offers_done(mcp_server *server);
 
+/* The capabilities are in branch->says, all that there could be, so that there is room
+ * for them. MCP_E_NOMEM. mcpi_buf_done(&branch->says) undoes it. */
+int mcpi_offers_reserve(struct mcpi_branch *branch);
+
 /* Make the capabilities what is offered now; cannot fail. [loop] */
-void mcpi_offers_say(mcp_server *server);
+void mcpi_offers_say(struct mcpi_branch *branch);
 
 /* A list of this server has changed: who wants to know is told, once for all changes
  * within options.changes_ms. [any] */

@@ -118,7 +118,7 @@ source_take_clock(mcp_subscription *s)
     int64_t left = MCPI_NEVER;
 
     if (mcpi_timer_is_armed(&s->timer))
-        left = s->timer.at - mcpi_loop_now(s->client->host.inside);
+        left = mcpi_timer_at(&s->timer) - mcpi_loop_now(s->client->host.inside);
     mcpi_timer_disarm(mcpi_loop_timers(s->client->host.inside), &s->timer);
     return left > 0 ? left : 1;
 }

@@ -124,6 +124,29 @@ hints_build(mcp_builder *b, const mcp_tool *definition)
     mcp_builder_end(b);
 }
 
+/* Which arguments stand in headers too; read from what is shown, because that is what
+ * clients go by, whether it came from a schema or from a table. */
+static int
+mirror_take(struct mcpi_tool *tool, mcp_error *err)
+{
+    const char *fault = NULL;
+    mcp_doc *doc;
+    int r;
+
+    if (!tool->input && !tool->input_schema)
+        return 0;
+    r = mcp_builder_parse(tool->offer.shown, &doc);
+    if (r == 0) {
+        r = mcpi_mirror_new(tool->offer.mem,
+                            mcp_json_get(mcp_doc_root(doc), "inputSchema"),
+                            &tool->mirror, &fault);
+        mcp_doc_free(doc);
+    }
+    if (fault)
+        return mcpi_error_set(err, r, "its inputSchema: %s", fault);
+    return r < 0 ? mcpi_error_set(err, r, "%s", mcp_status_text(r)) : 0;
+}
+
 /* What is no object has no place in the legacy era: neither the schema nor the output
  * (2025-11-25, schema, Tool and CallToolResult). */
 static int
@@ -175,7 +198,8 @@ tool_render(struct mcpi_tool *tool, const mcp_tool *definition, mcp_error *err)
     r = mcp_builder_status(b);
     if (r < 0)
         return mcpi_error_set(err, r, "%s", mcp_status_text(r));
-    return is_object ? 0 : render_legacy(tool, err);
+    r = mirror_take(tool, err);
+    return r < 0 || is_object ? r : render_legacy(tool, err);
 }
 
 /* ---- making one --------------------------------------------------------- */
@@ -213,6 +237,7 @@ tool_destroy(struct mcpi_offer *offer)
     mcp_fields_free(tool->output);
     mcp_schema_free(tool->input_schema);
     mcp_schema_free(tool->output_schema);
+    mcpi_mirror_free(tool->mirror);
     mcpi_offer_done(offer);
 }
 

@@ -6,6 +6,7 @@
 
 #include "api/offer.h"
 #include "base/list.h"
+#include "wire/mirror.h"
 
 struct mcpi_tool {
     struct mcpi_offer offer;
@@ -13,6 +14,7 @@ struct mcpi_tool {
     mcp_schema *input_schema;
     mcp_fields *output; /* likewise, neither: any, or none */
     mcp_schema *output_schema;
+    struct mcpi_mirror *mirror; /* arguments that stand in headers too; NULL: none */
 };
 
 static inline struct mcpi_tool *

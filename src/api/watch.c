@@ -21,7 +21,7 @@
 static int
 poll_open(mcp_server *server, uv_poll_t *poll, int fd, uv_poll_cb fn)
 {
-    if (uv_poll_init(mcpi_loop_uv(server->host.inside), poll, fd) < 0)
+    if (uv_poll_init(mcpi_loop_uv(server->trunk.host.inside), poll, fd) < 0)
         return MCP_E_LIMIT;
     poll->data = server;
     uv_poll_start(poll, UV_READABLE, fn);
@@ -30,11 +30,13 @@ poll_open(mcp_server *server, uv_poll_t *poll, int fd, uv_poll_cb fn)
 
 /* ---- signals ------------------------------------------------------------ */
 
+/* Those alone that we have blocked: the loop on this stack holds SIGPIPE, and one that
+ * waits there would kill us (M21). */
 static void
 signals_unmask(struct mcpi_watch *watch)
 {
     if (watch->is_masked)
-        pthread_sigmask(SIG_SETMASK, &watch->mask, NULL);
+        pthread_sigmask(SIG_UNBLOCK, &watch->masked, NULL);
     watch->is_masked = false;
 }
 
@@ -61,10 +63,26 @@ on_signal(uv_poll_t *poll, int status, int events)
     (void)events;
     if (signal == 0)
         return;
-    MCPI_LOG(&server->host.log, MCP_LOG_INFO, "signal %d: stopping", signal);
+    MCPI_LOG(&server->trunk.host.log, MCP_LOG_INFO, "signal %d: stopping", signal);
     uv_poll_stop(poll);
     mcpi_server_begin_stop(server);
     signals_unmask(&server->watch);
+}
+
+static const int stopping[] = {SIGTERM, SIGINT, SIGHUP};
+#define STOPPING (sizeof(stopping) / sizeof(stopping[0]))
+
+static void
+signals_mask(struct mcpi_watch *watch, const sigset_t *set)
+{
+    sigset_t before;
+
+    pthread_sigmask(SIG_BLOCK, set, &before);
+    sigemptyset(&watch->masked);
+    for (size_t i = 0; i < STOPPING; i++)
+        if (sigismember(&before, stopping[i]) != 1)
+            sigaddset(&watch->masked, stopping[i]);
+    watch->is_masked = true;
 }
 
 static int
@@ -75,9 +93,8 @@ signals_open(mcp_server *server, mcp_error *err)
     int fd;
 
     sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGHUP);
+    for (size_t i = 0; i < STOPPING; i++)
+        sigaddset(&set, stopping[i]);
     fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     if (fd < 0 || poll_open(server, &watch->signals, fd, on_signal) < 0) {
         (void)mcpi_error_set(err, MCP_E_LIMIT, "signals cannot be watched: %s",
@@ -87,8 +104,7 @@ signals_open(mcp_server *server, mcp_error *err)
         return MCP_E_LIMIT;
     }
     watch->signal_fd = fd;
-    pthread_sigmask(SIG_BLOCK, &set, &watch->mask);
-    watch->is_masked = true;
+    signals_mask(watch, &set);
     return 0;
 }
 
@@ -111,7 +127,8 @@ signals_close(struct mcpi_watch *watch)
 static void
 parent_gone(mcp_server *server)
 {
-    MCPI_LOG(&server->host.log, MCP_LOG_INFO, "the parent process is gone: stopping");
+    MCPI_LOG(&server->trunk.host.log, MCP_LOG_INFO,
+             "the parent process is gone: stopping");
     mcp_server_stop(server);
 }
 
@@ -138,8 +155,8 @@ parent_open(mcp_server *server)
         return;
     }
     if (fd < 0 || poll_open(server, &watch->parent, fd, on_parent) < 0) {
-        MCPI_LOG(&server->host.log, MCP_LOG_WARNING, "the parent cannot be watched: %s",
-                 strerror(errno));
+        MCPI_LOG(&server->trunk.host.log, MCP_LOG_WARNING,
+                 "the parent cannot be watched: %s", strerror(errno));
         if (fd >= 0)
             close(fd);
         return;

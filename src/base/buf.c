@@ -13,7 +13,7 @@ void
 mcpi_buf_init(struct mcpi_buf *buf, const mcp_allocator *mem, size_t max)
 {
     assert(max > 0);
-    *buf = (struct mcpi_buf){.mem = mcpi_mem_or_malloc(mem), .max = max};
+    *buf = (struct mcpi_buf){.mem = mcpi_mem_or_malloc(mem), .max = mcpi_buf_most(max)};
 }
 
 void
@@ -43,7 +43,7 @@ mcpi_buf_move(struct mcpi_buf *into, struct mcpi_buf *buf)
 static size_t
 buf_next_cap(const struct mcpi_buf *buf, size_t need)
 {
-    size_t cap = buf->cap > buf->max / 2 ? buf->max : buf->cap * 2;
+    size_t cap = buf->cap > buf->max / 2 ? buf->max : (size_t)buf->cap * 2;
 
     if (cap < BUF_FIRST)
         cap = BUF_FIRST;
@@ -52,8 +52,8 @@ buf_next_cap(const struct mcpi_buf *buf, size_t need)
     return cap < buf->max ? cap : buf->max;
 }
 
-static bool
-buf_grow(struct mcpi_buf *buf, size_t len)
+bool
+mcpi_buf_grow(struct mcpi_buf *buf, size_t len)
 {
     size_t cap;
     char *data;
@@ -62,46 +62,15 @@ buf_grow(struct mcpi_buf *buf, size_t len)
         buf->status = MCP_E_LIMIT;
         return false;
     }
-    cap = buf_next_cap(buf, buf->len + len);
+    cap = buf_next_cap(buf, (size_t)buf->len + len);
     data = mcpi_realloc(buf->mem, buf->data, cap);
     if (!data) {
         buf->status = MCP_E_NOMEM;
         return false;
     }
     buf->data = data;
-    buf->cap = cap;
+    buf->cap = (uint32_t)cap;
     return true;
-}
-
-void
-mcpi_buf_append(struct mcpi_buf *buf, const void *data, size_t len)
-{
-    char *at;
-
-    if (len == 0)
-        return;
-    at = mcpi_buf_reserve(buf, len);
-    if (!at)
-        return;
-    memcpy(at, data, len);
-    buf->len += len;
-}
-
-void
-mcpi_buf_text(struct mcpi_buf *buf, const char *text)
-{
-    mcpi_buf_append(buf, text, strlen(text));
-}
-
-void
-mcpi_buf_char(struct mcpi_buf *buf, char c)
-{
-    char *at = mcpi_buf_reserve(buf, 1);
-
-    if (!at)
-        return;
-    *at = c;
-    buf->len++;
 }
 
 static void
@@ -135,21 +104,11 @@ mcpi_buf_uint(struct mcpi_buf *buf, uint64_t number)
     buf_decimal(buf, false, number);
 }
 
-char *
-mcpi_buf_reserve(struct mcpi_buf *buf, size_t len)
-{
-    if (buf->status < 0)
-        return NULL;
-    if ((len > buf->cap - buf->len || !buf->data) && !buf_grow(buf, len))
-        return NULL;
-    return buf->data + buf->len;
-}
-
 void
 mcpi_buf_commit(struct mcpi_buf *buf, size_t len)
 {
     assert(len <= buf->cap - buf->len);
-    buf->len += len;
+    buf->len += (uint32_t)len;
 }
 
 void
@@ -158,7 +117,7 @@ mcpi_buf_consume(struct mcpi_buf *buf, size_t len)
     assert(len <= buf->len);
     if (len == 0)
         return;
-    buf->len -= len;
+    buf->len -= (uint32_t)len;
     memmove(buf->data, buf->data + len, buf->len);
 }
 
@@ -166,7 +125,7 @@ void
 mcpi_buf_truncate(struct mcpi_buf *buf, size_t len)
 {
     assert(len <= buf->len);
-    buf->len = len;
+    buf->len = (uint32_t)len;
 }
 
 void

@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <stddef.h>
 
+#define ORDER_MAX (UINT64_MAX >> 3) /* one a nanosecond for 73 years */
+
 static bool
 node_is_before(const struct mcpi_heap_node *a, const struct mcpi_heap_node *b)
 {
@@ -146,7 +148,7 @@ mcpi_heap_insert(struct mcpi_heap *heap, struct mcpi_heap_node *node, int64_t ke
     assert(!node->in_heap);
     *node = (struct mcpi_heap_node){
         .key = key,
-        .order = heap->next_order++,
+        .order = heap->next_order++ & ORDER_MAX,
         .in_heap = true,
     };
     if (!heap->last || node_is_before(heap->last, node))

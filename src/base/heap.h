@@ -17,9 +17,10 @@ struct mcpi_heap_node {
     struct mcpi_heap_node *next;  /* next sibling, or next in the queue */
     struct mcpi_heap_node *prev;  /* previous one, or the parent of a first child */
     int64_t key;
-    uint64_t order; /* breaks ties: first in, first out */
-    bool in_heap;
-    bool in_queue; /* and not in the tree */
+    uint64_t order : 61; /* breaks ties: first in, first out */
+    uint64_t in_heap : 1;
+    uint64_t in_queue : 1; /* and not in the tree */
+    uint64_t marked : 1;   /* by whoever has inserted it; not once it is removed */
 };
 
 struct mcpi_heap {

@@ -5,6 +5,8 @@
 
 #include "base/mem.h"
 
+#define BUCKETS_FIRST 8 /* with more than one node */
+
 /* ---- SipHash --------------------------------------------------------------- */
 
 static uint64_t
@@ -55,20 +57,19 @@ mcpi_map_init(struct mcpi_map *map, const mcp_allocator *mem,
 {
     *map = (struct mcpi_map){
         .mem = mcpi_mem_or_malloc(mem),
-        .mask = MCPI_MAP_INLINE - 1,
         .seed = {load_little_endian(seed, 8), load_little_endian(seed + 8, 8)},
     };
-    map->buckets = map->inline_buckets;
+    map->buckets = &map->inline_bucket;
 }
 
 void
 mcpi_map_done(struct mcpi_map *map)
 {
-    if (map->buckets != map->inline_buckets)
+    if (map->buckets != &map->inline_bucket)
         mcpi_free(map->mem, map->buckets);
-    map->buckets = map->inline_buckets;
-    memset(map->inline_buckets, 0, sizeof(map->inline_buckets));
-    map->mask = MCPI_MAP_INLINE - 1;
+    map->buckets = &map->inline_bucket;
+    map->inline_bucket = NULL;
+    map->mask = 0;
     map->count = 0;
     map->first = 0;
 }
@@ -103,7 +104,7 @@ buckets_add(struct mcpi_map_node **buckets, size_t mask, struct mcpi_map_node *n
 static void
 map_grow(struct mcpi_map *map)
 {
-    size_t mask = map->mask * 2 + 1;
+    size_t mask = map->mask > 0 ? map->mask * 2 + 1 : BUCKETS_FIRST - 1;
     struct mcpi_map_node **buckets;
 
     if (mask >= SIZE_MAX / sizeof(*buckets))
@@ -119,7 +120,7 @@ map_grow(struct mcpi_map *map)
             buckets_add(buckets, mask, node);
         }
     }
-    if (map->buckets != map->inline_buckets)
+    if (map->buckets != &map->inline_bucket)
         mcpi_free(map->mem, map->buckets);
     map->buckets = buckets;
     map->mask = mask;

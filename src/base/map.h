@@ -10,7 +10,6 @@
 
 #include <mcp/base.h>
 
-#define MCPI_MAP_INLINE 8 /* buckets that need no memory */
 #define MCPI_SEED_SIZE 16
 
 struct mcpi_map_node {
@@ -21,8 +20,8 @@ struct mcpi_map_node {
 struct mcpi_map {
     const mcp_allocator *mem;
     struct mcpi_map_node **buckets;
-    struct mcpi_map_node *inline_buckets[MCPI_MAP_INLINE];
-    size_t mask; /* buckets - 1, a power of two less one */
+    struct mcpi_map_node *inline_bucket; /* for one node: many have that or none */
+    size_t mask;                         /* buckets - 1, a power of two less one */
     size_t count;
     size_t first; /* no bucket below it holds a node; makes emptying linear */
     uint64_t seed[2];

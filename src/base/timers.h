@@ -11,15 +11,13 @@ struct mcpi_timer;
 typedef void mcpi_timer_fn(struct mcpi_timer *timer, int64_t now);
 
 struct mcpi_timer {
-    struct mcpi_heap_node node;
-    struct mcpi_list due;
-    int64_t at; /* MCPI_NEVER: not armed */
+    struct mcpi_heap_node node; /* marked: it is due */
     mcpi_timer_fn *fn;
 };
 
 struct mcpi_timers {
     struct mcpi_heap heap;
-    struct mcpi_list due; /* about to be fired by the expire that is under way */
+    struct mcpi_heap due; /* about to be fired by the expire that is under way */
 };
 
 void mcpi_timers_init(struct mcpi_timers *timers);
@@ -29,6 +27,13 @@ void mcpi_timer_init(struct mcpi_timer *timer, mcpi_timer_fn *fn);
 void mcpi_timer_arm(struct mcpi_timers *timers, struct mcpi_timer *timer, int64_t at);
 void mcpi_timer_disarm(struct mcpi_timers *timers, struct mcpi_timer *timer);
 bool mcpi_timer_is_armed(const struct mcpi_timer *timer);
+
+/* For when; MCPI_NEVER: not armed. */
+static inline int64_t
+mcpi_timer_at(const struct mcpi_timer *timer)
+{
+    return timer->node.in_heap ? timer->node.key : MCPI_NEVER;
+}
 
 /* When the next one is due, or MCPI_NEVER. */
 int64_t mcpi_timers_next(const struct mcpi_timers *timers);

@@ -212,7 +212,7 @@ call_mint(const struct mcpi_call *call)
 }
 
 static int
-call_open_next(struct mcpi_call *call, const struct mcpi_turn *turn,
+call_open_next(struct mcpi_call *call, const struct mcpi_next_leg *turn,
                struct mcpi_leg **ret_leg)
 {
     const struct mcpi_leg *like = call->origin;
@@ -253,7 +253,7 @@ replace_leg(struct mcpi_leg **slot, struct mcpi_leg *leg)
 
 /* Whoever is called on the way may end the call, and then no leg follows (L7). */
 static void
-call_go_on(struct mcpi_call *call, const struct mcpi_turn *turn, bool is_new)
+call_go_on(struct mcpi_call *call, const struct mcpi_next_leg *turn, bool is_new)
 {
     struct mcpi_leg *leg;
     int r;
@@ -279,7 +279,7 @@ call_next_round(struct mcpi_call *call)
 {
     struct mcpi_engine *e = call->engine;
     const struct mcpi_leg *first = call->origin;
-    struct mcpi_turn turn = {.method = first->method};
+    struct mcpi_next_leg turn = {.method = first->method};
     struct mcpi_buf params;
     int r;
 
@@ -374,7 +374,7 @@ leg_may_be_asked(const struct mcpi_leg *leg)
 static void
 call_answered(struct mcpi_call *call, int status, const struct mcpi_rpc *answer)
 {
-    struct mcpi_turn next = {0};
+    struct mcpi_next_leg next = {0};
 
     if (call->ops->more && call->ops->more(call->user, call, status, answer, &next)) {
         if (!call->ended)

@@ -27,7 +27,7 @@ enum mcpi_abandon { MCPI_ABANDON_CANCELS = 0, MCPI_ABANDON_DETACHES };
 struct mcpi_call;
 
 /* What one more leg asks; borrowed until the function that is given it returns. */
-struct mcpi_turn {
+struct mcpi_next_leg {
     const char *method;
     const char *params; /* text of a JSON object without _meta, or NULL */
     size_t params_len;
@@ -58,7 +58,7 @@ struct mcpi_call_ops {
      * clocks and options, but for the resumption token, which names a stream. What came
      * so far is the owner's to keep. NULL: never. */
     bool (*more)(void *user, struct mcpi_call *call, int status,
-                 const struct mcpi_rpc *answer, struct mcpi_turn *next);
+                 const struct mcpi_rpc *answer, struct mcpi_next_leg *next);
 };
 
 struct mcpi_call_options {

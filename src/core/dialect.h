@@ -24,6 +24,8 @@ struct mcpi_caller {
     const mcp_json *capabilities;
     const char *log_level;         /* NULL: the peer did not ask for logs */
     struct mcpi_id progress_token; /* NONE: no progress wanted */
+    bool askable;                  /* what a handler asks can reach it (J9) */
+    const char *principal; /* as the link was told; "" for nobody in particular */
 };
 
 struct mcpi_dialect {

@@ -34,7 +34,8 @@ legacy_admit(struct mcpi_peer *peer, const struct mcpi_rpc *rpc,
 
     if (server && peer->engine->era == MCPI_ERA_MODERN)
         return refuse_era(peer, rpc, why);
-    if (server && !peer->initialized && !is_early(rpc->method)) {
+    if (server && !peer->initialized && !(peer->traits & MCPI_STATELESS) &&
+        !is_early(rpc->method)) {
         mcpi_refuse(
             why, MCPI_RPC_INVALID_PARAMS,
             "Invalid params: no protocol version in _meta, and not initialized");
@@ -46,6 +47,7 @@ legacy_admit(struct mcpi_peer *peer, const struct mcpi_rpc *rpc,
     into->capabilities = peer->capabilities;
     into->log_level = peer->log_level;
     into->progress_token = meta->progress_token;
+    into->askable = !(peer->traits & (MCPI_NO_REQUESTS | MCPI_STATELESS));
     return 0;
 }
 

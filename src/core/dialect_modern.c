@@ -67,6 +67,7 @@ modern_admit(struct mcpi_peer *peer, const struct mcpi_rpc *rpc,
     into->capabilities = meta->client_capabilities;
     into->log_level = meta->log_level;
     into->progress_token = meta->progress_token;
+    into->askable = true; /* by the answer */
     return 0;
 }
 

@@ -4,7 +4,8 @@
  * The out of the set has no text of its own: it is whatever is first when it is taken.
  * That item is kept in `taken` until the out has ended, because even then it may have
  * failed; meanwhile the same may become due again. At a graceful end all must stand in
- * the outlet before what the owner says last: for that every item has an out.
+ * the outlet before what the owner says last: for that every item has an out. Its node
+ * is in the set until then.
  */
 #include "core/due.h"
 
@@ -49,29 +50,48 @@ owner_unref(struct mcpi_due *due)
 static bool
 item_is_due(const struct mcpi_due_item *item)
 {
-    return !mcpi_list_empty(&item->in_due);
+    return item->out.state == MCPI_OUT_IDLE && !mcpi_list_empty(&item->out.node);
 }
 
 static struct mcpi_due_item *
 item_of(const struct mcpi_list *node)
 {
-    return MCPI_CONTAINER(node, struct mcpi_due_item, in_due);
+    return MCPI_CONTAINER(node, struct mcpi_due_item, out.node);
 }
 
+/* The set's own. */
+struct own_item {
+    struct mcpi_due_item item;
+    struct mcpi_name name;
+    char uri[];
+};
+
+static struct own_item *
+own_of(struct mcpi_due_item *item)
+{
+    return MCPI_CONTAINER(item, struct own_item, item);
+}
+
+/* Not if its out is in the outlet: it is the last of its kind. */
 static void
 item_enter(struct mcpi_due_item *item)
 {
-    mcpi_list_append(&item->due->items, &item->in_due);
+    if (item->out.state != MCPI_OUT_IDLE || item_is_due(item))
+        return;
+    mcpi_list_append(&item->due->items, &item->out.node);
     if (item->own)
-        mcpi_names_add(&item->due->uris, &item->name, item->name.text, item->name.len);
+        mcpi_names_add(item->due->uris, &own_of(item)->name, item->name->text,
+                       item->name->len);
 }
 
 static void
 item_leave(struct mcpi_due_item *item)
 {
-    if (item->own && item_is_due(item))
-        (void)mcpi_map_remove(&item->due->uris, &item->name.node); /* it is there */
-    mcpi_list_remove(&item->in_due);
+    if (!item_is_due(item))
+        return;
+    mcpi_list_remove(&item->out.node);
+    if (item->own)
+        (void)mcpi_map_remove(item->due->uris, &own_of(item)->name.node);
 }
 
 static void
@@ -79,16 +99,17 @@ item_drop(struct mcpi_due_item *item)
 {
     item_leave(item);
     if (item->own)
-        mcpi_free(item->due->engine->mem, item);
+        mcpi_free(item->due->engine->mem, own_of(item));
 }
 
 /* It was not written. Unless the same is due by now, it is again. */
 static void
 item_restore(struct mcpi_due_item *item)
 {
-    if (item->own && mcpi_names_find(&item->due->uris, item->name.text, item->name.len))
+    if (item->own &&
+        mcpi_names_find(item->due->uris, item->name->text, item->name->len))
         item_drop(item);
-    else if (!item_is_due(item))
+    else
         item_enter(item);
 }
 
@@ -158,14 +179,12 @@ static const struct mcpi_out_ops due_ops = {
 
 void
 mcpi_due_item_init(struct mcpi_due_item *item, struct mcpi_due *due,
-                   enum mcpi_topic topic, const char *uri, size_t len)
+                   enum mcpi_topic topic, const struct mcpi_name *name)
 {
-    mcpi_list_init(&item->in_due);
     mcpi_out_init(&item->out, &last_ops);
     item->due = due;
     item->topic = topic;
-    item->name.text = uri;
-    item->name.len = len;
+    item->name = name;
     item->own = false;
 }
 
@@ -176,14 +195,14 @@ mcpi_due_init(struct mcpi_due *due, const struct mcpi_due_ops *ops,
     due->ops = ops;
     due->engine = engine;
     due->outlet = outlet;
+    due->uris = NULL;
     due->taken = NULL;
     due->pushing = due->stuck = false;
     mcpi_list_init(&due->items);
-    mcpi_map_init(&due->uris, engine->mem, engine->seed);
     mcpi_out_init(&due->out, &due_ops);
-    mcpi_due_item_init(&due->first, due, 0, NULL, 0);
+    mcpi_due_item_init(&due->first, due, 0, NULL);
     for (unsigned i = 0; i < MCPI_TOPIC_LISTS; i++)
-        mcpi_due_item_init(&due->lists[i], due, (enum mcpi_topic)(1U << i), NULL, 0);
+        mcpi_due_item_init(&due->lists[i], due, (enum mcpi_topic)(1U << i), NULL);
 }
 
 void
@@ -191,14 +210,16 @@ mcpi_due_done(struct mcpi_due *due)
 {
     assert(due->out.state == MCPI_OUT_IDLE);
     mcpi_due_clear(due);
-    mcpi_map_done(&due->uris);
+    if (due->uris)
+        mcpi_map_done(due->uris);
+    mcpi_free(due->engine->mem, due->uris);
+    due->uris = NULL;
 }
 
 void
 mcpi_due_add(struct mcpi_due_item *item)
 {
-    if (!item_is_due(item))
-        item_enter(item);
+    item_enter(item);
 }
 
 void
@@ -211,23 +232,42 @@ mcpi_due_add_list(struct mcpi_due *due, enum mcpi_topic list)
             mcpi_due_add(&due->lists[i]);
 }
 
+/* Most sets never have any. */
+static int
+uris_open(struct mcpi_due *due)
+{
+    struct mcpi_map *uris;
+
+    if (due->uris)
+        return 0;
+    uris = mcpi_alloc(due->engine->mem, sizeof(*uris));
+    if (!uris)
+        return MCP_E_NOMEM;
+    mcpi_map_init(uris, due->engine->mem, due->engine->seed);
+    due->uris = uris;
+    return 0;
+}
+
 int
 mcpi_due_add_uri(struct mcpi_due *due, const char *uri)
 {
     size_t len = strlen(uri);
-    struct mcpi_due_item *item;
+    struct own_item *own;
 
-    if (mcpi_names_find(&due->uris, uri, len))
-        return 0;
-    if (due->uris.count >= due->engine->limits.subscribed)
-        return MCP_E_LIMIT;
-    item = mcpi_alloc(due->engine->mem, sizeof(*item) + len + 1);
-    if (!item)
+    if (uris_open(due) < 0)
         return MCP_E_NOMEM;
-    memcpy(item + 1, uri, len + 1);
-    mcpi_due_item_init(item, due, MCPI_TOPIC_UPDATED, (const char *)(item + 1), len);
-    item->own = true;
-    item_enter(item);
+    if (mcpi_names_find(due->uris, uri, len))
+        return 0;
+    if (due->uris->count >= due->engine->limits.subscribed)
+        return MCP_E_LIMIT;
+    own = mcpi_alloc(due->engine->mem, sizeof(*own) + len + 1);
+    if (!own)
+        return MCP_E_NOMEM;
+    own->name.text = memcpy(own->uri, uri, len + 1);
+    own->name.len = len;
+    mcpi_due_item_init(&own->item, due, MCPI_TOPIC_UPDATED, &own->name);
+    own->item.own = true;
+    item_enter(&own->item);
     return 0;
 }
 
@@ -243,12 +283,9 @@ void
 mcpi_due_forget_uris(struct mcpi_due *due)
 {
     struct mcpi_map_node *node;
-    struct mcpi_name *name;
 
-    while ((node = mcpi_map_any(&due->uris)) != NULL) {
-        name = MCPI_CONTAINER(node, struct mcpi_name, node);
-        item_drop(MCPI_CONTAINER(name, struct mcpi_due_item, name));
-    }
+    while (due->uris && (node = mcpi_map_any(due->uris)) != NULL)
+        item_drop(&MCPI_CONTAINER(node, struct own_item, name.node)->item);
 }
 
 /* A link that writes from inside makes room for the next at once; one that cannot write

@@ -32,12 +32,12 @@ struct mcpi_due;
 /* An event that is due, or can be. A member of what it tells of, so that being due needs
  * no memory; or the set's own. */
 struct mcpi_due_item {
-    struct mcpi_list in_due; /* while it is due */
+    struct mcpi_out out; /* idle: its node is in the set while it is due; else it is in
+                            the outlet, for the end: see mcpi_due_flush */
     struct mcpi_due *due;
-    enum mcpi_topic topic; /* 0: what the owner says before all else */
-    struct mcpi_name name; /* UPDATED: its URI. The set's own: in due->uris */
-    bool own;              /* the set's: freed when it is not due any more */
-    struct mcpi_out out;   /* for the end: see mcpi_due_flush */
+    enum mcpi_topic topic;        /* 0: what the owner says before all else */
+    bool own;                     /* the set's: freed when it is not due any more */
+    const struct mcpi_name *name; /* UPDATED: its URI. The set's own: in due->uris */
 };
 
 struct mcpi_due_ops {
@@ -59,7 +59,7 @@ struct mcpi_due {
     struct mcpi_engine *engine;
     struct mcpi_outlet *outlet;  /* borrowed from the owner */
     struct mcpi_list items;      /* in the order in which they became due */
-    struct mcpi_map uris;        /* of the set's own items */
+    struct mcpi_map *uris;       /* of the set's own items; NULL: none so far */
     struct mcpi_out out;         /* the one that waits, whichever it will be */
     struct mcpi_due_item *taken; /* which it was; NULL: still open, or gone */
     bool pushing, stuck;
@@ -71,9 +71,10 @@ void mcpi_due_init(struct mcpi_due *due, const struct mcpi_due_ops *ops,
 /* Nothing of it may be in the outlet any more. */
 void mcpi_due_done(struct mcpi_due *due);
 
-/* An item that its maker keeps; uri is borrowed. Remove it before it goes. */
+/* An item that its maker keeps; name is borrowed, NULL but for UPDATED. Remove it before
+ * it goes. */
 void mcpi_due_item_init(struct mcpi_due_item *item, struct mcpi_due *due,
-                        enum mcpi_topic topic, const char *uri, size_t len);
+                        enum mcpi_topic topic, const struct mcpi_name *name);
 
 /* Each of these is due now; twice is as once. */
 void mcpi_due_add(struct mcpi_due_item *item);

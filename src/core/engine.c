@@ -7,6 +7,8 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "core/dialect.h"
+#include "core/versions.h"
 
 #define SECONDS(n) ((int64_t)(n)*1000000)
 
@@ -223,6 +225,31 @@ mcpi_engine_max_depth(const struct mcpi_engine *e)
     return e->limits.depth;
 }
 
+const char *
+mcpi_engine_version(const struct mcpi_engine *e, const char *text, bool *ret_modern)
+{
+    const char *version = NULL;
+
+    *ret_modern = false;
+    if (e->era != MCPI_ERA_LEGACY)
+        version = mcpi_version_find(text, true);
+    if (version)
+        *ret_modern = true;
+    else if (e->era != MCPI_ERA_MODERN)
+        version = mcpi_version_find(text, false);
+    return version;
+}
+
+void
+mcpi_engine_refuse_version(struct mcpi_engine *e, const struct mcpi_id *id,
+                           const char *requested, struct mcpi_buf *into)
+{
+    struct mcpi_refusal why;
+
+    (void)mcpi_dialect_refuse_version(e, requested, &why); /* says that it refuses */
+    mcpi_rpc_write_error(into, id, why.code, why.message, why.data, strlen(why.data));
+}
+
 void
 mcpi_engine_at(struct mcpi_engine *e, int64_t now)
 {
@@ -250,14 +277,37 @@ mcpi_result_init(struct mcpi_result *result, const struct mcpi_engine *engine)
 {
     result->code = 0;
     result->type = NULL;
-    result->message[0] = '\0';
+    result->message = "";
+    result->own = NULL;
     mcpi_buf_init(&result->body, engine->mem, engine->limits.message_bytes);
     mcpi_buf_init(&result->meta, engine->mem, engine->limits.message_bytes);
 }
 
 void
+mcpi_result_unsay(struct mcpi_result *result)
+{
+    mcpi_free(result->body.mem, result->own);
+    result->own = NULL;
+    result->message = "";
+}
+
+/* An ending must not fail for want of memory: then it says less. */
+void
+mcpi_result_say(struct mcpi_result *result, const char *message)
+{
+    char clean[MCPI_MESSAGE_MAX + 1];
+    size_t size = mcpi_text_clean(clean, sizeof(clean), message, strlen(message)) + 1;
+    char *own = mcpi_alloc(result->body.mem, size);
+
+    mcpi_result_unsay(result);
+    result->own = own;
+    result->message = own ? memcpy(own, clean, size) : "Internal error";
+}
+
+void
 mcpi_result_done(struct mcpi_result *result)
 {
+    mcpi_result_unsay(result);
     mcpi_buf_done(&result->body);
     mcpi_buf_done(&result->meta);
 }
@@ -267,22 +317,37 @@ mcpi_result_move(struct mcpi_result *into, struct mcpi_result *result)
 {
     into->code = result->code;
     into->type = result->type;
-    memcpy(into->message, result->message, strlen(result->message) + 1);
+    into->message = result->message;
+    into->own = result->own;
+    result->message = "";
+    result->own = NULL;
     mcpi_buf_move(&into->body, &result->body);
     mcpi_buf_move(&into->meta, &result->meta);
 }
 
 void
+mcpi_result_fail(struct mcpi_result *result, int status)
+{
+    mcpi_result_error(result, MCPI_RPC_INTERNAL_ERROR, "Internal error");
+    result->message = mcp_status_text(status);
+}
+
+void
 mcpi_result_error(struct mcpi_result *result, int code, const char *format, ...)
 {
+    char text[MCPI_MESSAGE_MAX + 1];
     va_list args;
 
     result->code = code;
     mcpi_buf_clear(&result->body);
     mcpi_buf_clear(&result->meta);
+    if (!strchr(format, '%')) {
+        mcpi_result_unsay(result);
+        result->message = format;
+        return;
+    }
     va_start(args, format);
-    vsnprintf(result->message, sizeof(result->message), format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    mcpi_text_clean(result->message, sizeof(result->message), result->message,
-                    strlen(result->message));
+    mcpi_result_say(result, text);
 }

@@ -41,7 +41,8 @@ struct mcpi_result {
     struct mcpi_buf
         body; /* result: text of a JSON object; error: text of data, or empty */
     struct mcpi_buf meta; /* text of a JSON object for _meta, or empty */
-    char message[200];    /* error */
+    const char *message;  /* error; never NULL: a constant, or own */
+    char *own;            /* what was written for it, or NULL */
 };
 
 struct mcpi_router {
@@ -69,7 +70,8 @@ struct mcpi_limits {
      * sends and cancels without end would fill memory with handlers on their way
      * out. 16384 is far above what any known host keeps in flight. */
     size_t in_flight;
-    /* Answers that wait for a peer that does not read; past it the link closes (C7). */
+    /* Answers that wait for a peer that does not read; past it the link closes (C7).
+     * Here and below: only the response, where that is a stream of its own. */
     size_t queued_answers;
     /* Bytes of progress and log messages that wait; past it they are dropped. */
     size_t queued_bytes;
@@ -181,8 +183,15 @@ void mcpi_result_init(struct mcpi_result *result, const struct mcpi_engine *engi
 void mcpi_result_done(struct mcpi_result *result);
 /* Move the content out: *into is initialised with it, result is empty. */
 void mcpi_result_move(struct mcpi_result *into, struct mcpi_result *result);
-/* Make it an error; body becomes the data. */
+/* Make it an error; body becomes the data. A format that formats nothing is the message;
+ * another one needs memory, and without any the message is "Internal error". */
 void mcpi_result_error(struct mcpi_result *result, int code, const char *format, ...)
     MCP_PRINTF(3, 4);
+/* An internal error in the words of that status, which need no memory. */
+void mcpi_result_fail(struct mcpi_result *result, int status);
+/* The message alone: it is copied, clean and of at most MCPI_MESSAGE_MAX bytes. */
+#define MCPI_MESSAGE_MAX 199
+void mcpi_result_say(struct mcpi_result *result, const char *message);
+void mcpi_result_unsay(struct mcpi_result *result);
 
 #endif

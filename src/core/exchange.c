@@ -22,6 +22,10 @@
 #include "core/versions.h"
 #include "core/welcome.h"
 
+/* Of a reason that is our own. A cancel frame, which may bring a longer one, finds no
+ * request whose id is private. */
+#define OWN_REASON_MAX 46
+
 static struct mcpi_exchange *
 exchange_of(const struct mcpi_map_node *node)
 {
@@ -31,7 +35,9 @@ exchange_of(const struct mcpi_map_node *node)
 static bool
 exchange_has_key(const struct mcpi_map_node *node, const void *key)
 {
-    return mcpi_id_same(&exchange_of(node)->key, key);
+    struct mcpi_id own = mcpi_id_fold(exchange_of(node)->rpc.id);
+
+    return mcpi_id_same(&own, key);
 }
 
 struct mcpi_exchange *
@@ -65,8 +71,8 @@ exchange_charge(struct mcpi_exchange *x)
 {
     if (!x->peer)
         return;
-    x->answer_bytes = x->result.body.cap + x->result.meta.cap;
-    mcpi_peer_charge(x->peer, x->answer_bytes);
+    x->answer_bytes = (size_t)x->result.body.cap + x->result.meta.cap;
+    mcpi_peer_charge(x->peer, x->outlet, x->answer_bytes);
 }
 
 /* Its answer has left or never will; whoever keeps the exchange keeps it without. */
@@ -157,8 +163,10 @@ answer_take(struct mcpi_out *out, struct mcpi_buf *into)
         write_result(x, into);
     else if (whole)
         write_error(x, into);
+    out->code = x->result.code;
     if (whole && into->status == 0)
         return 0;
+    out->code = MCPI_RPC_INTERNAL_ERROR;
     mcpi_buf_rewind(into, mark);
     mcpi_rpc_write_error(into, &x->rpc.id, MCPI_RPC_INTERNAL_ERROR, "Internal error",
                          NULL, 0);
@@ -170,8 +178,8 @@ answer_done(struct mcpi_out *out, int status)
 {
     struct mcpi_exchange *x = exchange_of_answer(out);
 
-    if ((status == MCP_E_NOMEM || status == MCP_E_LIMIT) && x->peer)
-        mcpi_peer_fail(x->peer, status, "no room to answer a request");
+    if (status == MCP_E_NOMEM || status == MCP_E_LIMIT)
+        mcpi_outlet_fail(x->outlet, status, "no room to answer a request");
     exchange_uncharge(x);
     mcpi_exchange_unref(x);
 }
@@ -187,8 +195,10 @@ exchange_say(struct mcpi_exchange *x, struct mcpi_result *last)
     mcpi_result_move(&x->result, last);
     exchange_charge(x);
     mcpi_exchange_ref(x);
-    if (!mcpi_outlet_push(x->outlet, &x->answer))
-        mcpi_exchange_unref(x); /* the peer is gone: nobody to tell (F35) */
+    if (mcpi_outlet_push(x->outlet, &x->answer))
+        return;
+    exchange_uncharge(x); /* the peer is gone: nobody to tell (F35) */
+    mcpi_exchange_unref(x);
 }
 
 /* It has no wire: whoever asked is told. A limit of ours is an answer too. */
@@ -204,10 +214,9 @@ exchange_tell(struct mcpi_exchange *x, struct mcpi_result *last)
 
 /* ---- ended, settled -------------------------------------------------------- */
 
-/* Nothing more will be said about it: what only a response ends is ended (D14), and the
- * link is told, once (F9). */
-static void
-exchange_release_wire(struct mcpi_exchange *x)
+/* The link is told once (F9). */
+void
+mcpi_exchange_release(struct mcpi_exchange *x)
 {
     struct mcpi_result last;
 
@@ -232,7 +241,7 @@ exchange_settle(struct mcpi_exchange *x)
         return;
     x->settled = true;
     mcpi_timer_disarm(x->engine->timers, &x->timer);
-    exchange_release_wire(x);
+    mcpi_exchange_release(x);
     if (x->peer)
         x->peer->exchange_count--;
     mcpi_exchange_unref(x);
@@ -244,6 +253,7 @@ exchange_leave_table(struct mcpi_exchange *x)
     mcpi_map_remove(&x->peer->in_flight, &x->by_id); /* not there: private, or none */
     mcpi_list_remove(&x->in_peer);
     mcpi_list_append(&x->peer->ended, &x->in_peer);
+    x->peer->open_count--;
     x->engine->counts.exchanges--;
 }
 
@@ -282,7 +292,7 @@ mcpi_exchange_end(struct mcpi_exchange *x, enum mcpi_ending how,
     x->ending = how;
     x->busy = true; /* who finishes the run below settles it after the last word */
     if (reason)
-        mcpi_text_clean(x->reason, sizeof(x->reason), reason, strlen(reason));
+        mcpi_text_clean(x->reason, x->reason_size, reason, strlen(reason));
     exchange_leave_table(x);
     mcpi_timer_disarm(x->engine->timers, &x->timer);
     if (x->running && x->served->flag)
@@ -397,7 +407,7 @@ exchange_expired(struct mcpi_timer *timer, int64_t now)
              "the handler of request %s (%.*s) still runs %lld ms after its end",
              mcpi_id_show(&x->rpc.id, shown), (int)x->rpc.method_len,
              x->rpc.method_name, (long long)(x->engine->times.deaf / 1000));
-    exchange_release_wire(x);
+    mcpi_exchange_release(x);
 }
 
 /* ---- the beginning --------------------------------------------------------- */
@@ -406,13 +416,18 @@ static struct mcpi_exchange *
 exchange_new(struct mcpi_peer *peer, struct mcpi_outlet *outlet,
              const struct mcpi_rpc *rpc, const struct mcpi_caller *caller)
 {
+    size_t principal_size = strlen(caller->principal) + 1;
+    size_t reason_size = peer->traits & MCPI_PRIVATE_IDS ? OWN_REASON_MAX + 1
+                                                         : MCPI_REASON_MAX + 1;
     struct mcpi_exchange *x;
 
-    x = mcpi_alloc_zero_first(peer->engine->mem, sizeof(*x),
+    x = mcpi_alloc_zero_first(peer->engine->mem,
+                              sizeof(*x) + principal_size + reason_size,
                               offsetof(struct mcpi_exchange, result));
     if (!x)
         return NULL;
     mcpi_result_init(&x->result, peer->engine);
+    x->reason_size = (uint8_t)reason_size;
     x->reason[0] = '\0';
     x->refs = 1; /* the table's and the run's */
     x->engine = peer->engine;
@@ -423,7 +438,8 @@ exchange_new(struct mcpi_peer *peer, struct mcpi_outlet *outlet,
     x->hello = mcp_doc_ref(peer->hello);
     x->rpc = *rpc;
     x->caller = *caller;
-    x->key = mcpi_id_fold(rpc->id);
+    x->caller.principal = memcpy(x->reason + reason_size, caller->principal,
+                                 principal_size);
     x->request_bytes = mcpi_doc_bytes(rpc->doc);
     x->progress = -INFINITY;
     mcpi_list_init(&x->in_peer);
@@ -439,13 +455,16 @@ static void
 exchange_enter(struct mcpi_exchange *x)
 {
     struct mcpi_peer *peer = x->peer;
+    struct mcpi_id key;
 
-    if (!(peer->traits & MCPI_PRIVATE_IDS) && !exchange_is_local(x))
-        mcpi_map_add(&peer->in_flight, &x->by_id,
-                     mcpi_id_hash(&peer->in_flight, &x->key));
+    if (!(peer->traits & MCPI_PRIVATE_IDS) && !exchange_is_local(x)) {
+        key = mcpi_id_fold(x->rpc.id);
+        mcpi_map_add(&peer->in_flight, &x->by_id, mcpi_id_hash(&peer->in_flight, &key));
+    }
     if (x->own_outlet)
         x->outlet->exchange = x;
     mcpi_list_append(&peer->open, &x->in_peer);
+    peer->open_count++;
     peer->exchange_count++;
     peer->request_bytes += x->request_bytes;
     x->engine->counts.exchanges++;
@@ -521,7 +540,8 @@ mcpi_exchange_open_local(struct mcpi_peer *peer, const struct mcpi_question *que
         .dialect = peer->dialect ? peer->dialect : &mcpi_dialect_legacy,
         .version = peer->version ? peer->version : MCPI_VERSION_LEGACY,
         .info = peer->info,
-        .capabilities = peer->capabilities};
+        .capabilities = peer->capabilities,
+        .principal = ""};
     size_t len = strlen(question->method);
     const struct mcpi_rpc rpc = {.kind = MCPI_RPC_REQUEST,
                                  .doc = question->doc,
@@ -552,10 +572,10 @@ mcpi_exchange_open_local(struct mcpi_peer *peer, const struct mcpi_question *que
     return 0;
 }
 
-/* ---- what a handler may say meanwhile -------------------------------------- */
+/* ---- what a handler may do meanwhile --------------------------------------- */
 
-static int
-exchange_may_speak(const struct mcpi_exchange *x)
+int
+mcpi_exchange_may_speak(const struct mcpi_exchange *x)
 {
     if (x->ending == MCPI_OPEN)
         return 0;
@@ -563,34 +583,16 @@ exchange_may_speak(const struct mcpi_exchange *x)
 }
 
 int
-mcpi_exchange_progress(struct mcpi_exchange *x, double progress, double total,
-                       const char *message, int64_t now)
+mcpi_exchange_detach(struct mcpi_exchange *x, int64_t now)
 {
-    struct mcpi_progress p = {.progress = progress, .total = total, .message = message};
     int r;
 
     mcpi_engine_at(x->engine, now);
-    r = exchange_may_speak(x);
+    r = mcpi_exchange_may_speak(x);
     if (r < 0)
         return r;
-    if (!isfinite(progress) || progress <= x->progress)
-        return MCP_E_INVAL;
-    if (x->caller.progress_token.kind != MCPI_ID_NONE)
-        r = mcpi_note_push_progress(x, &p);
-    if (r == 0)
-        x->progress = progress; /* what was refused may be said again, better */
-    return r;
-}
-
-int
-mcpi_exchange_notify(struct mcpi_exchange *x, const char *method, const char *params,
-                     size_t params_len, int64_t now)
-{
-    int r;
-
-    mcpi_engine_at(x->engine, now);
-    r = exchange_may_speak(x);
-    if (r < 0 || exchange_is_local(x))
-        return r;
-    return mcpi_note_push(x->outlet, x, method, params, params_len);
+    if (!x->own_outlet || !x->outlet->peer || !x->outlet->peer->ops->detach)
+        return MCP_E_NO_CHANNEL;
+    x->outlet->peer->ops->detach(x->outlet);
+    return 0;
 }

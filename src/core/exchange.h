@@ -77,6 +77,7 @@ struct mcpi_exchange {
     bool released; /* the link knows that nothing more will be said */
     bool settled;
     bool own_outlet; /* outlet is ours alone: it is settled with us */
+    uint8_t reason_size;
     struct mcpi_engine *engine;
     struct mcpi_peer *peer; /* NULL once the peer is freed */
     struct mcpi_outlet *outlet;
@@ -94,11 +95,12 @@ struct mcpi_exchange {
     void *local_user;
     struct mcpi_rpc rpc; /* borrowed from doc */
     struct mcpi_caller caller;
-    struct mcpi_id key;                 /* rpc.id folded */
     double progress;                    /* last value reported; -inf before the first */
     size_t request_bytes, answer_bytes; /* as counted in the peer */
     struct mcpi_result result;
-    char reason[MCPI_REASON_MAX + 1];
+    /* Written by its end, before anybody is told: reason_size bytes. Behind it stands who
+     * asked, as caller says. */
+    char reason[];
 };
 
 /* A request has arrived and was admitted: enter it, route it, begin it (F1). Takes
@@ -127,6 +129,14 @@ bool mcpi_exchange_end(struct mcpi_exchange *x, enum mcpi_ending how,
 void mcpi_exchange_finish(struct mcpi_exchange *x, struct mcpi_result *result,
                           int64_t now);
 
+/* It will last, and nobody looks at its params any more, nor at who its client is: give
+ * its document back. Of what was borrowed from it only the id and the method stay. For
+ * want of memory all stays as it is. */
+void mcpi_exchange_forget(struct mcpi_exchange *x);
+
+/* May a run still speak for it? 0, MCP_E_CANCELED, MCP_E_STATE. */
+int mcpi_exchange_may_speak(const struct mcpi_exchange *x);
+
 /* Report progress; total NaN: unknown; message NULL: none. 0 also if the peer wants
  * none; MCP_E_CANCELED once the handler was told to stop, MCP_E_STATE after its own
  * finish; MCP_E_INVAL: not a number above the last one (I15). A full outlet drops it
@@ -138,6 +148,10 @@ int mcpi_exchange_progress(struct mcpi_exchange *x, double progress, double tota
  * Same statuses. */
 int mcpi_exchange_notify(struct mcpi_exchange *x, const char *method,
                          const char *params, size_t params_len, int64_t now);
+
+/* Let the client of its own wire object go and come back for the rest (2025-11-25).
+ * Same statuses; MCP_E_NO_CHANNEL: it has none that could. */
+int mcpi_exchange_detach(struct mcpi_exchange *x, int64_t now);
 
 /* The run is over and the request is not: its handler waits for what the peer was
  * asked. The exchange stays open without a run, and the clock of its limit stands
@@ -160,6 +174,11 @@ bool mcpi_exchange_resume(struct mcpi_exchange *x, int64_t now);
 int mcpi_exchange_open_local(struct mcpi_peer *peer,
                              const struct mcpi_question *question, mcpi_local_fn *fn,
                              void *user, struct mcpi_exchange **ret_x);
+
+/* It has ended: nothing more will be said about it, so the link is told, and what only
+ * a response ends gets one (D14), also if its run is alive. Otherwise that waits for
+ * the run, or for times.deaf. */
+void mcpi_exchange_release(struct mcpi_exchange *x);
 
 struct mcpi_exchange *mcpi_exchange_ref(struct mcpi_exchange *x);
 void mcpi_exchange_unref(struct mcpi_exchange *x);

@@ -214,19 +214,21 @@ leg_is_unframed(const struct mcpi_leg *leg)
 
 /* Every cancel we send for what was issued is decided here; the table in
  * docs/architecture.md is this function. closing: the link will say it by closing,
- * where it can. */
+ * where it can: the end of a request's own stream says nothing of what was asked on it
+ * (J5). */
 static void
 leg_signal(struct mcpi_leg *leg, bool closing)
 {
     const struct mcpi_link_ops *ops = leg->peer->ops;
     bool own_stream = ops->hangup != NULL;
+    bool nested = leg->outlet != leg->peer->outlet;
 
     if (leg_detaches(leg, own_stream, closing)) {
         if (own_stream)
             ops->hangup(leg->peer, leg, leg->dialect->modern ? MCPI_NEVER : 0);
     } else if (own_stream && (leg->dialect->modern || leg_is_unframed(leg))) {
         ops->hangup(leg->peer, leg, 0);
-    } else if (!closing || own_stream) {
+    } else if (!closing || own_stream || nested) {
         if (!leg_is_unframed(leg))
             leg_push_frame(leg);
         if (own_stream)
@@ -326,7 +328,7 @@ check_channel(const struct mcpi_peer *peer, const struct mcpi_leg_options *opt)
                                                         : MCP_E_NO_CHANNEL;
     if (peer->engine->role == MCPI_CLIENT)
         return 0;
-    if (peer->traits & MCPI_NO_REQUESTS)
+    if (peer->traits & (MCPI_NO_REQUESTS | MCPI_STATELESS)) /* J9 */
         return MCP_E_NO_CHANNEL;
     if (x ? !x->caller.dialect->asks_back : !peer->initialized)
         return MCP_E_NO_CHANNEL;
@@ -373,7 +375,8 @@ leg_new(struct mcpi_engine *e, const struct mcpi_leg_options *opt,
     leg->reason[0] = '\0';
     at = (char *)(leg + 1);
     leg->id = *id;
-    leg->id.text = mcpi_text_stow(&at, id->text, id->len);
+    if (id->kind == MCPI_ID_STRING)
+        leg->id.text = mcpi_text_stow(&at, id->text, id->len);
     leg->key = mcpi_id_fold(leg->id);
     leg->method = mcpi_text_stow(&at, opt->method, method_len);
     leg->method_len = method_len;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "core/names.h"
 #include "core/peer.h"
 
@@ -40,17 +41,22 @@ text_write(struct mcpi_buf *buf, const char *text, size_t len)
 
 /* ---- listeners ------------------------------------------------------------- */
 
+/* Resources that it named, each once, and behind them their texts. */
+struct asked {
+    struct mcpi_map by_uri;
+    size_t count;
+    struct mcpi_name names[]; /* in order */
+};
+
 struct mcpi_listener {
     struct mcpi_list in_engine; /* while it is open */
     unsigned refs;              /* open: one; one for each out */
+    unsigned topics;            /* honored */
     bool open, failed;
-    struct mcpi_engine *engine;
-    struct mcpi_exchange *x; /* counted: its id, its outlet, the texts of the names */
-    struct mcpi_listener_options opt;
-    unsigned topics;         /* honored */
-    struct mcpi_name *asked; /* resources it named, in order, each once */
-    size_t asked_count;
-    struct mcpi_map names; /* the same, by URI */
+    struct mcpi_exchange *x; /* counted: its id, its outlet */
+    void (*slow)(void *user);
+    void *slow_user;
+    struct asked *asked; /* NULL: it named none */
     struct mcpi_due due;
     struct mcpi_timer timer; /* it has failed: tell its owner */
 };
@@ -64,13 +70,16 @@ listener_of(const struct mcpi_due *due)
 static void
 listener_unref(struct mcpi_listener *l)
 {
+    const mcp_allocator *mem = l->x->engine->mem;
+
     if (--l->refs > 0)
         return;
     mcpi_due_done(&l->due);
-    mcpi_map_done(&l->names);
-    mcpi_free(l->engine->mem, l->asked);
+    if (l->asked)
+        mcpi_map_done(&l->asked->by_uri);
+    mcpi_free(mem, l->asked);
     mcpi_exchange_unref(l->x);
-    mcpi_free(l->engine->mem, l);
+    mcpi_free(mem, l);
 }
 
 /* May it be told more? */
@@ -83,10 +92,12 @@ listener_is_live(const struct mcpi_listener *l)
 static void
 listener_fail(struct mcpi_listener *l)
 {
+    const struct mcpi_engine *e = l->x->engine;
+
     if (!listener_is_live(l))
         return;
     l->failed = true;
-    mcpi_timer_arm(l->engine->timers, &l->timer, l->engine->now);
+    mcpi_timer_arm(e->timers, &l->timer, e->now);
 }
 
 static void
@@ -94,9 +105,9 @@ listener_expired(struct mcpi_timer *timer, int64_t now)
 {
     struct mcpi_listener *l = MCPI_CONTAINER(timer, struct mcpi_listener, timer);
 
-    mcpi_engine_at(l->engine, now);
-    if (l->opt.slow)
-        l->opt.slow(l->opt.user);
+    mcpi_engine_at(l->x->engine, now);
+    if (l->slow)
+        l->slow(l->slow_user);
 }
 
 static void
@@ -116,10 +127,10 @@ listener_write_filter(const struct mcpi_listener *l, struct mcpi_buf *into)
     if (l->topics & MCPI_TOPIC_UPDATED) {
         mcpi_buf_text(into, comma);
         MCPI_BUF_LITERAL(into, "\"" ASKED_UPDATES "\":[");
-        for (size_t i = 0; i < l->asked_count; i++) {
+        for (size_t i = 0; i < l->asked->count; i++) {
             if (i > 0)
                 mcpi_buf_char(into, ',');
-            text_write(into, l->asked[i].text, l->asked[i].len);
+            text_write(into, l->asked->names[i].text, l->asked->names[i].len);
         }
         mcpi_buf_char(into, ']');
     }
@@ -149,7 +160,7 @@ due_write(struct mcpi_due *due, const struct mcpi_due_item *item, struct mcpi_bu
     mcpi_meta_write_subscription(into, &l->x->rpc.id);
     if (item->topic == MCPI_TOPIC_UPDATED) {
         MCPI_BUF_LITERAL(into, ",\"uri\":");
-        text_write(into, item->name.text, item->name.len);
+        text_write(into, item->name->text, item->name->len);
     } else if (!item->topic) {
         listener_write_filter(l, into);
     }
@@ -201,7 +212,7 @@ listener_tell(struct mcpi_listener *l, const struct mcpi_event *event)
         return;
     if (event->topic != MCPI_TOPIC_UPDATED)
         mcpi_due_add_list(&l->due, event->topic);
-    else if (mcpi_names_cover(&l->names, event->uri))
+    else if (mcpi_names_cover(&l->asked->by_uri, event->uri))
         r = mcpi_due_add_uri(&l->due, event->uri);
     if (r < 0)
         listener_fail(l); /* it has missed something (H19) */
@@ -216,8 +227,8 @@ listener_tell_all(struct mcpi_listener *l)
     struct mcpi_event event = {.topic = MCPI_TOPIC_UPDATED};
 
     l->refs++;
-    for (size_t i = 0; i < l->asked_count; i++) {
-        event.uri = l->asked[i].text;
+    for (size_t i = 0; l->asked && i < l->asked->count; i++) {
+        event.uri = l->asked->names[i].text;
         listener_tell(l, &event);
     }
     listener_unref(l);
@@ -255,7 +266,7 @@ filter_refuse(struct mcpi_refusal *why, const char *member, const char *must)
 }
 
 static int
-filter_read_lists(struct mcpi_listener *l, const mcp_json *filter,
+filter_read_lists(struct mcpi_listener *l, const mcp_json *filter, unsigned offered,
                   struct mcpi_refusal *why)
 {
     const mcp_json *value;
@@ -265,7 +276,7 @@ filter_read_lists(struct mcpi_listener *l, const mcp_json *filter,
         if (value && mcp_json_get_type(value) != MCP_JSON_BOOL)
             return filter_refuse(why, lists[i].asked, "a boolean");
         if (mcp_json_bool(value, false))
-            l->topics |= lists[i].topic & l->opt.offered;
+            l->topics |= lists[i].topic & offered;
     }
     return 0;
 }
@@ -288,40 +299,71 @@ filter_check_uris(const mcp_json *uris, struct mcpi_refusal *why)
     return 0;
 }
 
+/* Bytes of their texts. */
+static size_t
+uris_size(const mcp_json *uris)
+{
+    mcp_json_iterator it;
+    size_t size = 0;
+
+    for (it = mcp_json_each(uris); mcp_json_next(&it);)
+        size += mcp_json_string_length(it.value) + 1;
+    return size;
+}
+
+/* None yet, with room for count of them and their texts; NULL for want of memory. */
+static struct asked *
+asked_new(const struct mcpi_engine *e, size_t count, size_t texts)
+{
+    struct asked *asked;
+
+    asked = mcpi_alloc(e->mem,
+                       sizeof(*asked) + count * sizeof(asked->names[0]) + texts);
+    if (!asked)
+        return NULL;
+    mcpi_map_init(&asked->by_uri, e->mem, e->seed);
+    asked->count = 0;
+    return asked;
+}
+
 static int
 filter_read_uris(struct mcpi_listener *l, const mcp_json *uris,
                  struct mcpi_refusal *why)
 {
-    size_t limit = l->engine->limits.subscribed;
+    const struct mcpi_engine *e = l->x->engine;
+    size_t limit = e->limits.subscribed;
     size_t count = mcp_json_count(uris);
     mcp_json_iterator it;
+    struct asked *asked;
     const char *text;
+    char *texts;
     size_t len;
 
-    if (count == 0 || !(l->opt.offered & MCPI_TOPIC_UPDATED))
-        return 0;
     count = count < limit ? count : limit;
-    l->asked = mcpi_alloc(l->engine->mem, count * sizeof(*l->asked));
-    if (!l->asked)
+    asked = l->asked = asked_new(e, count, uris_size(uris));
+    if (!asked)
         return MCP_E_NOMEM;
+    texts = (char *)(asked->names + count);
     for (it = mcp_json_each(uris); mcp_json_next(&it);) {
         text = mcp_json_string(it.value, NULL);
         len = mcp_json_string_length(it.value);
-        if (mcpi_names_find(&l->names, text, len))
+        if (mcpi_names_find(&asked->by_uri, text, len))
             continue;
-        if (l->asked_count == limit) {
+        if (asked->count == limit) {
             mcpi_refuse(why, MCPI_RPC_INVALID_PARAMS,
                         "Invalid params: more than %zu resources", limit);
             return MCP_E_LIMIT;
         }
-        mcpi_names_add(&l->names, &l->asked[l->asked_count++], text, len);
+        text = mcpi_text_stow(&texts, text, len);
+        mcpi_names_add(&asked->by_uri, &asked->names[asked->count++], text, len);
     }
     l->topics |= MCPI_TOPIC_UPDATED;
     return 0;
 }
 
 static int
-listener_read_filter(struct mcpi_listener *l, struct mcpi_refusal *why)
+listener_read_filter(struct mcpi_listener *l, unsigned offered,
+                     struct mcpi_refusal *why)
 {
     const mcp_json *filter = mcp_json_get(l->x->rpc.params, "notifications");
     const mcp_json *uris = mcp_json_get(filter, ASKED_UPDATES);
@@ -331,10 +373,10 @@ listener_read_filter(struct mcpi_listener *l, struct mcpi_refusal *why)
         return filter_refuse(why, "notifications", "an object");
     if (mcpi_json_has_duplicates(filter))
         return filter_refuse(why, "each member of notifications", "there once");
-    r = filter_read_lists(l, filter, why);
+    r = filter_read_lists(l, filter, offered, why);
     if (r == 0)
         r = filter_check_uris(uris, why);
-    if (r == 0)
+    if (r == 0 && mcp_json_count(uris) > 0 && (offered & MCPI_TOPIC_UPDATED))
         r = filter_read_uris(l, uris, why);
     return r;
 }
@@ -348,12 +390,11 @@ listener_new(struct mcpi_exchange *x, const struct mcpi_listener_options *opt)
     if (!l)
         return NULL;
     l->refs = 1;
-    l->engine = e;
     l->x = mcpi_exchange_ref(x);
-    l->opt = *opt;
+    l->slow = opt->slow;
+    l->slow_user = opt->user;
     mcpi_list_init(&l->in_engine);
     mcpi_due_init(&l->due, &due_ops, e, x->outlet);
-    mcpi_map_init(&l->names, e->mem, e->seed);
     mcpi_timer_init(&l->timer, listener_expired);
     return l;
 }
@@ -374,7 +415,7 @@ mcpi_listener_open(struct mcpi_exchange *x, const struct mcpi_listener_options *
     l = listener_new(x, opt);
     if (!l)
         return MCP_E_NOMEM;
-    r = listener_read_filter(l, why);
+    r = listener_read_filter(l, opt->offered, why);
     if (r < 0) {
         listener_unref(l);
         return r;
@@ -392,12 +433,15 @@ mcpi_listener_open(struct mcpi_exchange *x, const struct mcpi_listener_options *
 void
 mcpi_listener_close(struct mcpi_listener *l, struct mcpi_result *last)
 {
+    struct mcpi_engine *e;
+
     if (!l)
         return;
+    e = l->x->engine;
     l->open = false;
     mcpi_list_remove(&l->in_engine);
-    l->engine->listener_count--;
-    mcpi_timer_disarm(l->engine->timers, &l->timer);
+    e->listener_count--;
+    mcpi_timer_disarm(e->timers, &l->timer);
     if (!last) {
         mcpi_due_clear(&l->due);
     } else {

@@ -1,6 +1,7 @@
 /* note.c - messages on the heap: notifications and refusals */
 #include "core/note.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -9,8 +10,8 @@
 struct note {
     struct mcpi_out out;
     struct mcpi_list in_exchange; /* unlinked if it belongs to none */
-    const mcp_allocator *mem;
-    struct mcpi_peer *charged; /* a refusal: who must read it; outlives it */
+    struct mcpi_outlet *outlet;   /* where it is read; outlives it */
+    struct mcpi_peer *charged;    /* a refusal: who must read it; outlives it */
     bool frame;
     size_t len;
     char text[]; /* the whole message */
@@ -50,7 +51,7 @@ note_done(struct mcpi_out *out, int status)
 
     (void)status; /* nobody waits for a notification */
     mcpi_list_remove(&note->in_exchange);
-    mcpi_free(note->mem, note);
+    mcpi_free(note->outlet->engine->mem, note);
 }
 
 /* Somebody waits for it. */
@@ -61,7 +62,7 @@ refusal_done(struct mcpi_out *out, int status)
     struct mcpi_peer *peer = note->charged;
 
     if (peer && (status == MCP_E_NOMEM || status == MCP_E_LIMIT))
-        mcpi_peer_fail(peer, status, "no room to refuse a request");
+        mcpi_outlet_fail(note->outlet, status, "no room to refuse a request");
     if (peer)
         peer->answer_bytes -= note->len;
     note_done(out, status);
@@ -87,8 +88,9 @@ static const struct mcpi_out_ops refusal_ops = {
     .kind = MCPI_OUT_ANSWER, .answers = true, .take = note_take, .done = refusal_done};
 
 static struct note *
-note_new(const struct mcpi_engine *e, const struct mcpi_out_ops *ops)
+note_new(struct mcpi_outlet *outlet, const struct mcpi_out_ops *ops)
 {
+    const struct mcpi_engine *e = outlet->engine;
     const struct mcpi_buf *text = &e->scratch;
     struct note *note;
 
@@ -99,11 +101,12 @@ note_new(const struct mcpi_engine *e, const struct mcpi_out_ops *ops)
         return NULL;
     mcpi_out_init(&note->out, ops);
     mcpi_list_init(&note->in_exchange);
-    note->mem = e->mem;
+    note->outlet = outlet;
     note->charged = NULL;
     note->frame = ops == &frame_ops;
     note->len = text->len;
-    note->out.weight = ops->droppable ? sizeof(*note) + text->len : 0;
+    if (ops->droppable)
+        note->out.weight = mcpi_buf_most(sizeof(*note) + text->len);
     memcpy(note->text, text->data, text->len);
     return note;
 }
@@ -112,9 +115,9 @@ note_new(const struct mcpi_engine *e, const struct mcpi_out_ops *ops)
  * front, so that the newest report is found at once. */
 static int
 push_scratch(struct mcpi_outlet *outlet, struct mcpi_exchange *about,
-             const struct mcpi_out_ops *ops)
+             const struct mcpi_out_ops *ops, int code)
 {
-    struct note *note = note_new(outlet->engine, ops);
+    struct note *note = note_new(outlet, ops);
 
     if (!note)
         return outlet->engine->scratch.status < 0 ? outlet->engine->scratch.status
@@ -125,11 +128,11 @@ push_scratch(struct mcpi_outlet *outlet, struct mcpi_exchange *about,
         mcpi_list_append(&about->notes, &note->in_exchange);
     if (ops == &refusal_ops && outlet->peer) {
         note->charged = outlet->peer;
+        note->out.code = code;
         outlet->peer->answer_bytes += note->len;
         /* Refusing is what happens at the limit: it has as much room again. */
         if (outlet->peer->answer_bytes / 2 > outlet->engine->limits.held_bytes)
-            mcpi_peer_fail(outlet->peer, MCP_E_LIMIT,
-                           "the peer does not read its answers");
+            mcpi_outlet_fail(outlet, MCP_E_LIMIT, "the peer does not read its answers");
     }
     if (!mcpi_outlet_push(outlet, &note->out))
         ops->done(&note->out, MCP_E_CLOSED);
@@ -153,14 +156,14 @@ mcpi_note_push(struct mcpi_outlet *outlet, struct mcpi_exchange *about,
                const char *method, const char *params, size_t params_len)
 {
     write_note(outlet->engine, method, params, params_len);
-    return push_scratch(outlet, about, about ? &exchange_note_ops : &note_ops);
+    return push_scratch(outlet, about, about ? &exchange_note_ops : &note_ops, 0);
 }
 
 int
 mcpi_note_push_greeting(struct mcpi_outlet *outlet, const char *method)
 {
     write_note(outlet->engine, method, NULL, 0);
-    return push_scratch(outlet, NULL, &greeting_ops);
+    return push_scratch(outlet, NULL, &greeting_ops, 0);
 }
 
 int
@@ -168,7 +171,7 @@ mcpi_note_push_frame(struct mcpi_outlet *outlet, const char *params, size_t para
 {
     write_note(outlet->engine, mcpi_method_name(MCPI_METHOD_NOTE_CANCELED), params,
                params_len);
-    return push_scratch(outlet, NULL, &frame_ops);
+    return push_scratch(outlet, NULL, &frame_ops, 0);
 }
 
 /* Progress stands in front of the exchange's notes, the newest first; all else is behind
@@ -223,7 +226,7 @@ mcpi_note_push_progress(struct mcpi_exchange *x, const struct mcpi_progress *p)
     if (r < 0)
         return r;
     note_make_room(x, buf->len);
-    return push_scratch(x->outlet, x, &progress_ops);
+    return push_scratch(x->outlet, x, &progress_ops, 0);
 }
 
 void
@@ -239,15 +242,60 @@ mcpi_note_withdraw_all(struct mcpi_exchange *x)
     }
 }
 
+int
+mcpi_exchange_progress(struct mcpi_exchange *x, double progress, double total,
+                       const char *message, int64_t now)
+{
+    struct mcpi_progress p = {.progress = progress, .total = total, .message = message};
+    int r;
+
+    mcpi_engine_at(x->engine, now);
+    r = mcpi_exchange_may_speak(x);
+    if (r < 0)
+        return r;
+    if (!isfinite(progress) || progress <= x->progress)
+        return MCP_E_INVAL;
+    if (x->caller.progress_token.kind != MCPI_ID_NONE)
+        r = mcpi_note_push_progress(x, &p);
+    if (r == 0)
+        x->progress = progress; /* what was refused may be said again, better */
+    return r;
+}
+
+int
+mcpi_exchange_notify(struct mcpi_exchange *x, const char *method, const char *params,
+                     size_t params_len, int64_t now)
+{
+    int r;
+
+    mcpi_engine_at(x->engine, now);
+    r = mcpi_exchange_may_speak(x);
+    if (r < 0 || x->on_local_end) /* no wire: it goes nowhere */
+        return r;
+    return mcpi_note_push(x->outlet, x, method, params, params_len);
+}
+
+/* Where every exchange has an outlet of its own, that of the peer is nobody's: the peer
+ * is many clients, and what waits there would wait for ever. */
+static bool
+outlet_is_unread(const struct mcpi_outlet *outlet)
+{
+    const struct mcpi_peer *peer = outlet->peer;
+
+    return peer && (peer->traits & MCPI_PRIVATE_IDS) && outlet == peer->outlet;
+}
+
 void
 mcpi_refusal_push(struct mcpi_outlet *outlet, const struct mcpi_id *id,
                   const struct mcpi_refusal *why)
 {
     struct mcpi_engine *e = outlet->engine;
 
+    if (outlet_is_unread(outlet))
+        return;
     mcpi_buf_clear(&e->scratch);
     mcpi_rpc_write_error(&e->scratch, id, why->code, why->message,
                          why->data[0] ? why->data : NULL, strlen(why->data));
-    if (push_scratch(outlet, NULL, &refusal_ops) < 0 && outlet->peer)
-        mcpi_peer_fail(outlet->peer, MCP_E_NOMEM, "no memory to refuse a request");
+    if (push_scratch(outlet, NULL, &refusal_ops, why->code) < 0)
+        mcpi_outlet_fail(outlet, MCP_E_NOMEM, "no memory to refuse a request");
 }

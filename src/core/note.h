@@ -28,7 +28,8 @@ int mcpi_note_push_frame(struct mcpi_outlet *outlet, const char *params,
 void mcpi_note_withdraw_all(struct mcpi_exchange *x);
 
 /* Answer with an error something that is no exchange. id NONE: left out. If there is no
- * memory even for that, the peer fails: nobody must wait for ever. */
+ * memory even for that, the outlet fails: nobody must wait for ever. Nothing is said in
+ * the peer's own outlet if the peer is many clients (MCPI_PRIVATE_IDS). */
 void mcpi_refusal_push(struct mcpi_outlet *outlet, const struct mcpi_id *id,
                        const struct mcpi_refusal *why);
 

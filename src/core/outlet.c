@@ -61,7 +61,7 @@ mcpi_out_init(struct mcpi_out *out, const struct mcpi_out_ops *ops)
     out->ops = ops;
     out->outlet = NULL;
     out->state = MCPI_OUT_IDLE;
-    out->weight = 0;
+    out->code = 0;
 }
 
 /* Until a client has agreed with its server only negotiation passes, also while it
@@ -86,9 +86,26 @@ static void
 outlet_count(struct mcpi_outlet *outlet, const struct mcpi_out *out, bool in)
 {
     size_t answers = out->ops->kind == MCPI_OUT_ANSWER;
+    size_t weight = out->ops->droppable ? out->weight : 0;
 
     outlet->answers = in ? outlet->answers + answers : outlet->answers - answers;
-    outlet->weight = in ? outlet->weight + out->weight : outlet->weight - out->weight;
+    outlet->weight = in ? outlet->weight + weight : outlet->weight - weight;
+}
+
+void
+mcpi_outlet_fail(struct mcpi_outlet *outlet, int status, const char *why)
+{
+    struct mcpi_peer *peer = outlet->peer;
+
+    if (!peer || outlet->failed)
+        return;
+    if (outlet == peer->outlet || !peer->ops->fail) {
+        mcpi_peer_fail(peer, status, why);
+        return;
+    }
+    outlet->failed = true;
+    MCPI_WARN_ONCE(peer, MCPI_WARN_FAILED, "giving a response up: %s", why);
+    peer->ops->fail(outlet, status);
 }
 
 /* Does it pass a peer that is negotiating? Negotiation does, and what belongs to a
@@ -116,7 +133,7 @@ mcpi_outlet_push(struct mcpi_outlet *outlet, struct mcpi_out *out)
     out->state = MCPI_OUT_QUEUED;
     outlet_count(outlet, out, true);
     if (outlet->answers > limits->queued_answers)
-        mcpi_peer_fail(outlet->peer, MCP_E_LIMIT, "the peer does not read its answers");
+        mcpi_outlet_fail(outlet, MCP_E_LIMIT, "the peer does not read its answers");
     if (!mcpi_outlet_is_empty(outlet))
         outlet->peer->ops->wake(outlet);
     return true;
@@ -216,6 +233,12 @@ enum mcpi_out_kind
 mcpi_out_get_kind(const struct mcpi_out *out)
 {
     return out->ops->kind;
+}
+
+int
+mcpi_out_code(const struct mcpi_out *out)
+{
+    return out->ops->kind == MCPI_OUT_ANSWER ? out->code : 0;
 }
 
 void

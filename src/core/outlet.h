@@ -30,11 +30,15 @@ struct mcpi_out {
     const struct mcpi_out_ops *ops;
     struct mcpi_outlet *outlet; /* while queued or taken; counted */
     enum mcpi_out_state state;
-    size_t weight; /* bytes it holds, if droppable */
+    union {
+        int code;        /* an answer: of the error that it is; 0: none */
+        uint32_t weight; /* droppable: bytes it holds */
+    };
 };
 
 struct mcpi_outlet {
     unsigned refs;
+    bool failed;              /* the link was asked to give it up */
     struct mcpi_peer *peer;   /* NULL once killed */
     struct mcpi_list in_peer; /* until then */
     struct mcpi_engine *engine;
@@ -51,6 +55,10 @@ void mcpi_out_init(struct mcpi_out *out, const struct mcpi_out_ops *ops);
 /* Append. False: refused because the outlet is full (droppable only) or killed; then
  * done was not called and will not be. */
 bool mcpi_outlet_push(struct mcpi_outlet *outlet, struct mcpi_out *out);
+
+/* What must be said here cannot be. An exchange's own wire object goes, and nothing
+ * else: its peer may be all the clients there are. Otherwise the peer goes. */
+void mcpi_outlet_fail(struct mcpi_outlet *outlet, int status, const char *why);
 
 /* Take it back if it still waits: true, and done was called with MCP_E_CANCELED. */
 bool mcpi_out_withdraw(struct mcpi_out *out);

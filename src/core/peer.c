@@ -16,7 +16,7 @@
 #include "core/note.h"
 #include "core/subscribe.h"
 
-static const char *const state_names[] = {"FRESH",    "NEGOTIATING", "READY",
+static const char *const state_names[] = {"FRESH",    "NEGOTIATING", "READY", "LEAVING",
                                           "DRAINING", "CLOSING",     "CLOSED"};
 
 void
@@ -57,6 +57,18 @@ mcpi_peer_spoken(const struct mcpi_peer *peer)
     return peer->spoken;
 }
 
+bool
+mcpi_peer_is_idle(const struct mcpi_peer *peer)
+{
+    return peer->exchange_count == 0;
+}
+
+const char *
+mcpi_peer_agreed_version(const struct mcpi_peer *peer)
+{
+    return peer->initialized ? peer->version : "";
+}
+
 /* ---- all at once ----------------------------------------------------------- */
 
 static void
@@ -94,40 +106,72 @@ exchange_is_lasting(const struct mcpi_exchange *x)
     return x->running && x->served->closing;
 }
 
-/* The peer has ended all that lasts by closing its side: that is not worth a drain. */
+/* The peer has ended it by closing its side. */
 static void
-peer_drop_lasting(struct mcpi_peer *peer)
+exchange_drop(struct mcpi_exchange *x)
 {
-    struct mcpi_list *node = peer->open.next;
+    mcpi_exchange_end(x, MCPI_DROPPED, NULL, "connection lost");
+}
+
+/* Our own stop: the peer still waits, so it gets an answer (F29, H17). */
+static void
+exchange_close(struct mcpi_exchange *x)
+{
+    struct mcpi_result last;
+
+    mcpi_exchange_ref(x);
+    mcpi_result_init(&last, x->engine);
+    if (exchange_is_lasting(x))
+        x->served->closing(x, &last);
+    else
+        mcpi_result_error(&last, x->caller.dialect->closed_code, "Connection closed");
+    mcpi_exchange_end(x, MCPI_CLOSED, &last, "connection closed");
+    mcpi_result_done(&last);
+    mcpi_exchange_unref(x);
+}
+
+/* What lasts is not worth a drain. Each one is looked at once and goes to the end of
+ * the list: who is told of an end may end others, and begin none. */
+static void
+peer_end_lasting(struct mcpi_peer *peer, void (*end)(struct mcpi_exchange *x))
+{
+    size_t left = peer->open_count;
     struct mcpi_exchange *x;
 
-    while (node != &peer->open) {
-        x = MCPI_CONTAINER(node, struct mcpi_exchange, in_peer);
-        node = node->next;
-        if (!exchange_is_lasting(x))
-            continue;
-        mcpi_exchange_end(x, MCPI_DROPPED, NULL, "connection lost");
-        node = peer->open.next; /* who was told may have ended others */
+    for (; left > 0 && peer->open_count > 0; left--) {
+        x = peer_first_open(peer);
+        mcpi_list_remove(&x->in_peer);
+        mcpi_list_append(&peer->open, &x->in_peer);
+        if (exchange_is_lasting(x))
+            end(x);
     }
 }
 
-/* Our own stop: the peer still waits, so each gets an answer (F29, H17). */
 static void
 peer_answer_exchanges(struct mcpi_peer *peer)
 {
     struct mcpi_exchange *x;
-    struct mcpi_result last;
 
-    while ((x = peer_first_open(peer)) != NULL) {
-        mcpi_exchange_ref(x);
-        mcpi_result_init(&last, peer->engine);
-        if (exchange_is_lasting(x))
-            x->served->closing(x, &last);
-        else
-            mcpi_result_error(&last, x->caller.dialect->closed_code,
-                              "Connection closed");
-        mcpi_exchange_end(x, MCPI_CLOSED, &last, "connection closed");
-        mcpi_result_done(&last);
+    while ((x = peer_first_open(peer)) != NULL)
+        exchange_close(x);
+}
+
+/* Those that were told to stop and have not may not be heard of any more: what they
+ * were asked on ends now. */
+static void
+peer_release_exchanges(struct mcpi_peer *peer)
+{
+    struct mcpi_list *node;
+    struct mcpi_exchange *x;
+    size_t left = 0;
+
+    for (node = peer->ended.next; node != &peer->ended; node = node->next)
+        left++;
+    for (; left > 0 && !mcpi_list_empty(&peer->ended); left--) {
+        node = mcpi_list_pop(&peer->ended);
+        mcpi_list_append(&peer->ended, node);
+        x = mcpi_exchange_ref(MCPI_CONTAINER(node, struct mcpi_exchange, in_peer));
+        mcpi_exchange_release(x);
         mcpi_exchange_unref(x);
     }
 }
@@ -188,6 +232,41 @@ mcpi_peer_close(struct mcpi_peer *peer, int64_t now)
     mcpi_peer_become(peer, MCPI_PEER_CLOSING);
     peer_end_legs(peer, "connection closing");
     peer_answer_exchanges(peer);
+    peer_release_exchanges(peer);
+    mcpi_negotiate_abort(peer, MCP_E_CLOSED);
+    peer_close_link(peer);
+}
+
+void
+mcpi_peer_drain(struct mcpi_peer *peer, int64_t now)
+{
+    struct mcpi_engine *e = peer->engine;
+
+    mcpi_engine_at(e, now);
+    if (peer->state >= MCPI_PEER_LEAVING || peer->failing != 0)
+        return;
+    if (peer->open_count == 0 || e->times.drain < 0) {
+        mcpi_peer_close(peer, now);
+        return;
+    }
+    mcpi_peer_become(peer, MCPI_PEER_LEAVING);
+    mcpi_timer_arm(e->timers, &peer->timer, mcpi_time_add(e->now, e->times.drain));
+    peer_end_lasting(peer, exchange_close); /* the last one closes */
+}
+
+void
+mcpi_peer_end(struct mcpi_peer *peer, const char *reason, int64_t now)
+{
+    struct mcpi_exchange *x;
+
+    mcpi_engine_at(peer->engine, now);
+    if (peer_is_ending(peer) || peer->failing != 0)
+        return;
+    mcpi_peer_become(peer, MCPI_PEER_CLOSING);
+    peer_end_legs(peer, reason);
+    while ((x = peer_first_open(peer)) != NULL)
+        mcpi_exchange_end(x, MCPI_CANCELED, NULL, reason);
+    peer_release_exchanges(peer);
     mcpi_negotiate_abort(peer, MCP_E_CLOSED);
     peer_close_link(peer);
 }
@@ -196,6 +275,7 @@ void
 mcpi_peer_input_ended(struct mcpi_peer *peer, int64_t now)
 {
     struct mcpi_engine *e = peer->engine;
+    bool leaving = peer->state == MCPI_PEER_LEAVING;
 
     mcpi_engine_at(e, now);
     if (peer->state >= MCPI_PEER_DRAINING || peer->failing != 0)
@@ -203,23 +283,26 @@ mcpi_peer_input_ended(struct mcpi_peer *peer, int64_t now)
     mcpi_peer_become(peer, MCPI_PEER_DRAINING);
     peer_end_legs(peer, NULL); /* no answer can come any more */
     mcpi_negotiate_abort(peer, MCP_E_CLOSED);
-    peer_drop_lasting(peer);
+    peer_end_lasting(peer, exchange_drop);
     if (e->times.drain < 0)
         peer_drop_exchanges(peer, "connection lost");
     if (peer->state != MCPI_PEER_DRAINING)
         return;
-    if (mcpi_list_empty(&peer->open))
+    if (peer->open_count == 0)
         peer_close_link(peer);
-    else
+    else if (!leaving) /* its time runs already */
         mcpi_timer_arm(e->timers, &peer->timer, mcpi_time_add(e->now, e->times.drain));
 }
 
 void
 mcpi_peer_exchange_ended(struct mcpi_peer *peer)
 {
-    if (peer->state == MCPI_PEER_DRAINING && peer->failing == 0 &&
-        mcpi_list_empty(&peer->open))
+    if (peer->failing != 0 || peer->open_count > 0)
+        return;
+    if (peer->state == MCPI_PEER_DRAINING)
         peer_close_link(peer);
+    else if (peer->state == MCPI_PEER_LEAVING)
+        mcpi_peer_close(peer, peer->engine->now);
 }
 
 void
@@ -234,11 +317,24 @@ mcpi_peer_fail(struct mcpi_peer *peer, int status, const char *why)
 }
 
 void
-mcpi_peer_charge(struct mcpi_peer *peer, size_t bytes)
+mcpi_peer_charge(struct mcpi_peer *peer, struct mcpi_outlet *outlet, size_t bytes)
 {
     if (peer->answer_bytes > peer->engine->limits.held_bytes)
-        mcpi_peer_fail(peer, MCP_E_LIMIT, "the peer does not read its answers");
+        mcpi_outlet_fail(outlet, MCP_E_LIMIT, "the peer does not read its answers");
     peer->answer_bytes += bytes;
+}
+
+static bool
+peer_holds_too_much(const struct mcpi_peer *peer)
+{
+    return peer->request_bytes + peer->answer_bytes > peer->engine->limits.held_bytes;
+}
+
+bool
+mcpi_peer_has_room(const struct mcpi_peer *peer)
+{
+    return !peer_holds_too_much(peer) &&
+           peer->exchange_count < peer->engine->limits.in_flight;
 }
 
 int
@@ -246,7 +342,7 @@ mcpi_peer_check_room(const struct mcpi_peer *peer, struct mcpi_refusal *why)
 {
     const struct mcpi_limits *limits = &peer->engine->limits;
 
-    if (peer->request_bytes + peer->answer_bytes > limits->held_bytes) {
+    if (peer_holds_too_much(peer)) {
         mcpi_refuse(why, MCPI_RPC_INTERNAL_ERROR,
                     "Too much in flight; the limit is %zu bytes", limits->held_bytes);
         return MCP_E_LIMIT;
@@ -266,7 +362,7 @@ mcpi_peer_keep(struct mcpi_exchange *x, size_t bytes)
 
     if (!peer)
         return MCP_E_CLOSED;
-    if (peer->request_bytes + peer->answer_bytes > peer->engine->limits.held_bytes)
+    if (peer_holds_too_much(peer))
         return MCP_E_LIMIT;
     x->request_bytes += bytes;
     peer->request_bytes += bytes;
@@ -281,6 +377,10 @@ peer_expired(struct mcpi_timer *timer, int64_t now)
     mcpi_engine_at(peer->engine, now);
     if (peer->failing == 0 && peer->state == MCPI_PEER_DRAINING) {
         peer_drop_exchanges(peer, "connection lost"); /* the last one closes the link */
+        return;
+    }
+    if (peer->failing == 0 && peer->state == MCPI_PEER_LEAVING) {
+        mcpi_peer_close(peer, now);
         return;
     }
     if (peer->failing == 0)

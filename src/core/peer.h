@@ -2,10 +2,11 @@
  * peer.h - one counterpart: its id space in both directions and what was agreed with it
  *
  *   client:  FRESH -> NEGOTIATING -> READY -> CLOSING -> CLOSED
- *   server:  READY -> DRAINING -> CLOSING -> CLOSED
+ *   server:  READY -> LEAVING or DRAINING -> CLOSING -> CLOSED
  *
- * DRAINING: the input has ended and running requests may still finish (F28). CLOSING:
- * we stop; the link flushes. CLOSED: the link is gone; every waiter has been told.
+ * LEAVING: we stop, and running requests may still finish; no other is taken. DRAINING:
+ * the input has ended and running requests may still finish (F28). CLOSING: the link
+ * flushes. CLOSED: the link is gone; every waiter has been told.
  */
 #ifndef MCPI_CORE_PEER_H
 #define MCPI_CORE_PEER_H
@@ -19,6 +20,7 @@ enum mcpi_peer_state {
     MCPI_PEER_FRESH,
     MCPI_PEER_NEGOTIATING,
     MCPI_PEER_READY,
+    MCPI_PEER_LEAVING,
     MCPI_PEER_DRAINING,
     MCPI_PEER_CLOSING,
     MCPI_PEER_CLOSED
@@ -38,12 +40,13 @@ struct mcpi_peer {
     struct mcpi_list open;     /* exchanges */
     struct mcpi_list ended;    /* exchanges that somebody still holds */
     struct mcpi_list waiting;  /* calls between two legs; core/call.c */
+    size_t open_count;         /* of those open */
     size_t exchange_count;     /* open, or with a run alive */
     size_t request_bytes;      /* of requests that are not freed */
     size_t answer_bytes;       /* of answers that wait, refusals among them */
     struct mcpi_ring buried;   /* ids of ours that were abandoned: "late" (B21) */
     int64_t next_id;
-    struct mcpi_timer timer; /* DRAINING, CLOSING: the bound */
+    struct mcpi_timer timer; /* LEAVING, DRAINING, CLOSING: the bound */
     const char *spoken;      /* version last sent; "" none. In wire order */
     unsigned warned;         /* mcpi_warning: the log has it */
     int failing;             /* given up, from the next turn on, for this reason */
@@ -70,7 +73,8 @@ enum mcpi_warning {
     MCPI_WARN_NO_ID = 2,
     MCPI_WARN_ASKED = 4,
     MCPI_WARN_INVALID = 8,
-    MCPI_WARN_GARBLED = 16
+    MCPI_WARN_GARBLED = 16,
+    MCPI_WARN_FAILED = 32
 };
 
 #define MCPI_WARN_ONCE(peer, bit, ...)                                    \
@@ -97,9 +101,10 @@ int mcpi_peer_notify(struct mcpi_peer *peer, const char *method, const char *par
  * answered, the link flushes and closes, all within times.stop. Idempotent. */
 void mcpi_peer_close(struct mcpi_peer *peer, int64_t now);
 
-/* An answer of that size waits now. A peer that does not read its answers must not fill
- * memory with them. What is charged is taken off when it is freed. */
-void mcpi_peer_charge(struct mcpi_peer *peer, size_t bytes);
+/* An answer of that size waits now, in that outlet. A peer that does not read its
+ * answers must not fill memory with them. What is charged is taken off when it is
+ * freed. */
+void mcpi_peer_charge(struct mcpi_peer *peer, struct mcpi_outlet *outlet, size_t bytes);
 
 /* May one more request of this peer's be served? MCP_E_LIMIT with why: it has too much
  * in flight. */

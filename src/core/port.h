@@ -22,12 +22,14 @@ struct mcpi_leg;
 struct mcpi_out;
 struct mcpi_outlet;
 struct mcpi_peer;
+struct mcpi_rpc;
 
 enum mcpi_trait {
     MCPI_PRIVATE_IDS = 1, /* no id table: each exchange has its own stream (E24, E28) */
     MCPI_GONE_CANCELS = 2, /* a client that leaves cancels (modern, stateless) */
     MCPI_NO_REQUESTS = 4,  /* no room for nested requests (JSON mode, stateless; J9) */
-    MCPI_LAST_WORD = 8     /* only a response ends the wire object (legacy HTTP; D14) */
+    MCPI_LAST_WORD = 8,    /* only a response ends the wire object (legacy HTTP; D14) */
+    MCPI_STATELESS = 16    /* no handshake is asked for or remembered (legacy; D16) */
 };
 
 enum mcpi_closing {
@@ -51,6 +53,12 @@ struct mcpi_link_ops {
     /* Nothing more will be pushed: end the wire object when it is empty. Told once
      * for an outlet of an exchange's own (F9). May be NULL. */
     void (*settle)(struct mcpi_outlet *outlet);
+    /* What must be said on this outlet's own wire object cannot be (no memory for it):
+     * give that up, and nothing else. NULL member: the peer is given up. */
+    void (*fail)(struct mcpi_outlet *outlet, int status);
+    /* A handler lets the client of this wire object go and come back for the rest. May
+     * be NULL. */
+    void (*detach)(struct mcpi_outlet *outlet);
     /* Close; the link then says mcpi_peer_lost when it has. */
     void (*close)(struct mcpi_peer *peer, enum mcpi_closing how);
 };
@@ -60,6 +68,14 @@ struct mcpi_link_ops {
 const mcp_allocator *mcpi_engine_mem(const struct mcpi_engine *engine);
 size_t mcpi_engine_max_bytes(const struct mcpi_engine *engine); /* of a message */
 size_t mcpi_engine_max_depth(const struct mcpi_engine *engine);
+
+/* Our own constant for a version that this engine serves, with its era; NULL: none. */
+const char *mcpi_engine_version(const struct mcpi_engine *engine, const char *text,
+                                bool *ret_modern);
+/* Refuse a version: the error answer to this id, whole, appended. */
+struct mcpi_id;
+void mcpi_engine_refuse_version(struct mcpi_engine *engine, const struct mcpi_id *id,
+                                const char *requested, struct mcpi_buf *into);
 
 /* ---- peers: one counterpart, one id space ---------------------------------- */
 
@@ -80,8 +96,12 @@ struct mcpi_outlet *mcpi_peer_outlet(const struct mcpi_peer *peer);
 /* A message that came in. */
 struct mcpi_arrival {
     mcp_doc *take_doc;
+    const struct mcpi_rpc *rpc; /* what was read of it; NULL: nobody has yet */
     struct mcpi_leg *leg;       /* came on this leg's own stream; NULL: look up by id */
     struct mcpi_outlet *outlet; /* where its answer goes; NULL: the peer's own */
+    const char *version;        /* legacy: what the link was told, a constant of
+                                   mcpi_engine_version; NULL: as was negotiated */
+    const char *principal;      /* who asks; copied. NULL: nobody in particular */
 };
 
 /* Hand a message up. Takes the document in every case and never fails the link; if
@@ -96,6 +116,23 @@ void mcpi_peer_garbled(struct mcpi_peer *peer, int rpc_code, const char *why,
 
 /* EOF: nothing more will come, writing may still work. Drains, then closes (F28). */
 void mcpi_peer_input_ended(struct mcpi_peer *peer, int64_t now);
+
+/* Our own stop, with time for what runs: what lasts (listen) ends with its result now,
+ * new requests are refused, and after the drain time, or when the last request has
+ * ended, it is as mcpi_peer_close in core/peer.h: answered, flushed, closed. */
+void mcpi_peer_drain(struct mcpi_peer *peer, int64_t now);
+
+/* The peer has ended its session, or was away for too long (D17): all it asked is
+ * canceled, each with its last word at once where only a response ends the wire object,
+ * and the link is asked to close when that is written. */
+void mcpi_peer_end(struct mcpi_peer *peer, const char *reason, int64_t now);
+
+/* Is nothing of its asked, open or with a handler that runs (D18)? */
+bool mcpi_peer_is_idle(const struct mcpi_peer *peer);
+/* May it ask one more thing? */
+bool mcpi_peer_has_room(const struct mcpi_peer *peer);
+/* Has it introduced itself, with which version? "" before (legacy). */
+const char *mcpi_peer_agreed_version(const struct mcpi_peer *peer);
 
 /* The link is gone, or given up: every waiter wakes, once, and every outlet of the
  * peer is killed. */
@@ -135,6 +172,9 @@ void mcpi_outlet_gone(struct mcpi_outlet *outlet, int64_t now);
 enum mcpi_out_kind mcpi_out_get_kind(const struct mcpi_out *out);
 struct mcpi_leg *mcpi_out_leg(
     const struct mcpi_out *out); /* REQUEST: whose; else NULL */
+
+/* The code of the error that an answer is; 0: of a result, or no answer. */
+int mcpi_out_code(const struct mcpi_out *out);
 
 /* The last byte has left (0), or never will (negative). Ends the out; it is gone. */
 void mcpi_out_done(struct mcpi_out *out, int status, int64_t now);

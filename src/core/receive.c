@@ -77,8 +77,12 @@ receive_admit(const struct receipt *in, struct mcpi_caller *caller,
     }
     if (mcpi_peer_check_room(peer, why) < 0)
         return MCP_E_LIMIT;
-    return receive_dialect(peer, &in->rpc, &meta)
-        ->admit(peer, &in->rpc, &meta, caller, why);
+    if (receive_dialect(peer, &in->rpc, &meta)
+            ->admit(peer, &in->rpc, &meta, caller, why) < 0)
+        return MCP_E_PROTO;
+    if (in->arrival->version && !caller->dialect->modern)
+        caller->version = in->arrival->version;
+    return 0;
 }
 
 /* True: it has become an exchange, which has the document now. */
@@ -95,6 +99,7 @@ receive_request(const struct receipt *in)
                        mcpi_id_show(&in->rpc.id, shown));
         return false;
     }
+    caller.principal = in->arrival->principal ? in->arrival->principal : "";
     if (receive_admit(in, &caller, &why) < 0) {
         receive_refuse(in, &why);
         return false;
@@ -362,12 +367,17 @@ mcpi_peer_receive(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
     in.peer = peer;
     in.arrival = arrival;
     in.outlet = arrival->outlet ? arrival->outlet : peer->outlet;
-    mcpi_rpc_read(mcp_doc_root(doc), &in.rpc);
+    if (arrival->rpc)
+        in.rpc = *arrival->rpc;
+    else
+        mcpi_rpc_read(mcp_doc_root(doc), &in.rpc);
     in.rpc.doc = doc;
     if (peer->state < MCPI_PEER_DRAINING) {
         switch (in.rpc.kind) {
         case MCPI_RPC_REQUEST:
-            if (receive_request(&in))
+            if (peer->state == MCPI_PEER_LEAVING)
+                receive_too_late(&in);
+            else if (receive_request(&in))
                 doc = NULL;
             break;
         case MCPI_RPC_NOTIFICATION:

@@ -41,13 +41,13 @@ session_write(struct mcpi_due *due, const struct mcpi_due_item *item,
     const char *method = mcpi_topic_method(item->topic);
     bool updated = item->topic == MCPI_TOPIC_UPDATED;
 
-    if (updated && !mcpi_names_cover(&peer->subscribed, item->name.text))
+    if (updated && !mcpi_names_cover(&peer->subscribed, item->name->text))
         return 1; /* it has unsubscribed meanwhile */
     mcpi_rpc_write_note(into, method, strlen(method));
     if (updated) {
         MCPI_BUF_LITERAL(into, ",\"params\":{\"uri\":");
         /* Known to be UTF-8: only memory can fail, and that is the buffer's. */
-        (void)mcpi_json_write_string(into, item->name.text, item->name.len);
+        (void)mcpi_json_write_string(into, item->name->text, item->name->len);
         mcpi_buf_char(into, '}');
     }
     mcpi_buf_char(into, '}');
@@ -163,6 +163,8 @@ mcpi_peer_subscribe(struct mcpi_peer *peer, const char *uri)
     size_t len = strlen(uri);
     struct watched *watched;
 
+    if (peer->traits & MCPI_STATELESS)
+        return MCP_E_NO_CHANNEL;
     if (mcpi_names_find(&peer->subscribed, uri, len))
         return 0;
     if (len > MCPI_WATCHED_URI_MAX ||
@@ -173,8 +175,7 @@ mcpi_peer_subscribe(struct mcpi_peer *peer, const char *uri)
         return MCP_E_NOMEM;
     memcpy(watched->uri, uri, len + 1);
     mcpi_names_add(&peer->subscribed, &watched->name, watched->uri, len);
-    mcpi_due_item_init(&watched->item, &peer->due, MCPI_TOPIC_UPDATED, watched->uri,
-                       len);
+    mcpi_due_item_init(&watched->item, &peer->due, MCPI_TOPIC_UPDATED, &watched->name);
     return 0;
 }
 

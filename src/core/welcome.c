@@ -56,7 +56,8 @@ initialize_begin(struct mcpi_exchange *x)
     } else {
         version = version ? version : MCPI_VERSION_LEGACY;
         initialize_write(x->engine, version, &result.body);
-        if (result.body.status == 0)
+        /* Whoever comes next is somebody else, as far as we can know (D16). */
+        if (result.body.status == 0 && !(x->peer->traits & MCPI_STATELESS))
             remember_client(x, version);
     }
     mcpi_exchange_finish(x, &result, x->engine->now);

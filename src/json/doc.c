@@ -7,6 +7,11 @@
  * short values spills over into a second block. Freeing is freeing these
  * one or two blocks, however deep the values are.
  *
+ * The guess is generous, and a request may be kept for as long as a client listens. So
+ * of a short text the values are counted beforehand: each stands at the start, or behind
+ * a bracket, a comma or a colon. yyjson is told that it got what it asked for; it writes
+ * a value when it has read one, and never more of them than that.
+ *
  * yyjson knows no depth limit and does not recurse. Depth is checked afterwards, in one
  * pass over the values, and not at all if there are too few of them to be too deep. The
  * same pass finds out which large objects name a key twice, while there is an allocator
@@ -29,14 +34,32 @@
 #define BYTES_PER_VALUE 6
 #define VALUES_SPARE 12
 
+/* Texts up to this are counted. */
+#define COUNTED_MAX 4096
+
+/* What yyjson puts before the values, in values. Only the root in it is of use to us, so
+ * that when all is read our own header takes its place. */
+#define VALUES_HEAD ((sizeof(yyjson_doc) + sizeof(yyjson_val) - 1) / sizeof(yyjson_val))
+
 struct mcp_doc {
     atomic_uint refs;
     const mcp_allocator *mem;
     const yyjson_val *root;
     void *spill;  /* the values, if there was no room for them */
-    size_t room;  /* bytes at values */
     size_t bytes; /* in all */
-    yyjson_val values[];
+};
+
+_Static_assert(sizeof(struct mcp_doc) <= VALUES_HEAD * sizeof(yyjson_val),
+               "the header of a document does not fit");
+
+/* A document that is being read. */
+struct block {
+    const mcp_allocator *mem;
+    void *values; /* its header, then; the text is behind them */
+    size_t room;  /* bytes there, as far as yyjson needs to know */
+    void *spill;
+    size_t bytes;
+    char *text;
 };
 
 struct rules {
@@ -50,34 +73,34 @@ struct rules {
 static void *
 room_malloc(void *ctx, size_t size)
 {
-    mcp_doc *doc = ctx;
+    struct block *block = ctx;
 
-    if (size <= doc->room)
-        return doc->values;
-    doc->spill = mcpi_alloc(doc->mem, size);
-    doc->bytes += size;
-    return doc->spill;
+    if (size <= block->room)
+        return block->values;
+    block->spill = mcpi_alloc(block->mem, size);
+    block->bytes += size;
+    return block->spill;
 }
 
 static void *
 room_realloc(void *ctx, void *ptr, size_t old_size, size_t size)
 {
-    mcp_doc *doc = ctx;
+    struct block *block = ctx;
     void *spill;
 
-    if (ptr == doc->values && size <= doc->room)
+    if (ptr == block->values && size <= block->room)
         return ptr;
-    spill = mcpi_realloc(doc->mem, doc->spill, size);
+    spill = mcpi_realloc(block->mem, block->spill, size);
     if (!spill)
         return NULL;
-    if (ptr == doc->values)
+    if (ptr == block->values)
         memcpy(spill, ptr, old_size);
-    doc->bytes += doc->spill ? size - old_size : size;
-    doc->spill = spill;
+    block->bytes += block->spill ? size - old_size : size;
+    block->spill = spill;
     return spill;
 }
 
-/* Only called when reading fails; the document is freed then, and the spill with it. */
+/* Only called when reading fails; the block is freed then, and the spill with it. */
 static void
 room_free(void *ctx, void *ptr)
 {
@@ -238,51 +261,87 @@ values_check(const mcp_doc *doc, yyjson_val *v, const struct rules *rules,
     return 0;
 }
 
-/* A document with the text in it and nothing parsed. */
-static mcp_doc *
-doc_new(const mcp_allocator *mem, const char *text, size_t len, char **ret_copy)
+/* No more values than this are in the text, were it well formed or not. In two loops, for
+ * counters of a byte: these are added up many at a time. */
+static size_t
+values_most(const char *text, size_t len)
 {
-    size_t room = (len / BYTES_PER_VALUE + VALUES_SPARE) * sizeof(yyjson_val);
-    mcp_doc *doc = mcpi_alloc(mem, sizeof(*doc) + room + len + YYJSON_PADDING_SIZE);
-    char *copy;
+    size_t most = 1;
 
-    if (!doc)
-        return NULL;
-    atomic_init(&doc->refs, 1);
-    doc->mem = mem;
-    doc->root = NULL;
-    doc->spill = NULL;
-    doc->room = room;
-    doc->bytes = sizeof(*doc) + room + len + YYJSON_PADDING_SIZE;
-    copy = (char *)doc->values + room;
+    for (size_t at = 0; at < len;) {
+        size_t end = len - at < UINT8_MAX ? len : at + UINT8_MAX;
+        uint8_t count = 0;
+
+        for (; at < end; at++)
+            count = (uint8_t)(count + (text[at] == ',' || text[at] == ':' ||
+                                       text[at] == '{' || text[at] == '['));
+        most += count;
+    }
+    return most;
+}
+
+/* How many there must be room for, if that was found out and is less than the guess; else
+ * 0. */
+static size_t
+values_count(const char *text, size_t len, size_t guess)
+{
+    size_t most;
+
+    if (len > COUNTED_MAX)
+        return 0;
+    most = VALUES_HEAD + values_most(text, len);
+    return most < guess ? most : 0;
+}
+
+/* With the text in it and nothing parsed. False: no memory. */
+static bool
+block_init(struct block *block, const mcp_allocator *mem, const char *text, size_t len)
+{
+    size_t guess = len / BYTES_PER_VALUE + VALUES_SPARE;
+    size_t count = values_count(text, len, guess);
+    size_t room = (count > 0 ? count : guess) * sizeof(yyjson_val);
+
+    block->mem = mem;
+    block->room = count > 0 ? SIZE_MAX : room; /* it is enough, whatever it asks for */
+    block->spill = NULL;
+    block->bytes = room + len + YYJSON_PADDING_SIZE;
+    block->values = mcpi_alloc(mem, block->bytes);
+    if (!block->values)
+        return false;
+    block->text = (char *)block->values + room;
     if (len > 0)
-        memcpy(copy, text, len);
-    memset(copy + len, 0, YYJSON_PADDING_SIZE);
-    *ret_copy = copy;
+        memcpy(block->text, text, len);
+    memset(block->text + len, 0, YYJSON_PADDING_SIZE);
+    return true;
+}
+
+static mcp_doc *
+block_to_doc(const struct block *block, const yyjson_val *root)
+{
+    mcp_doc *doc = block->values;
+
+    atomic_init(&doc->refs, 1);
+    doc->mem = block->mem;
+    doc->root = root;
+    doc->spill = block->spill;
+    doc->bytes = block->bytes;
     return doc;
 }
 
-static void
-doc_destroy(mcp_doc *doc)
-{
-    const mcp_allocator *mem = doc->mem;
-
-    mcpi_free(mem, doc->spill);
-    mcpi_free(mem, doc);
-}
-
 static int
-doc_read(mcp_doc *doc, char *text, size_t len, const struct rules *rules,
-         mcp_error *err)
+block_read(struct block *block, size_t len, const struct rules *rules,
+           mcp_doc **ret_doc, mcp_error *err)
 {
-    const yyjson_alc alc = {room_malloc, room_realloc, room_free, doc};
+    const yyjson_alc alc = {room_malloc, room_realloc, room_free, block};
     yyjson_read_err fault;
     yyjson_doc *parsed;
 
-    parsed = yyjson_read_opts(text, len, YYJSON_READ_INSITU, &alc, &fault);
+    parsed = yyjson_read_opts(block->text, len, YYJSON_READ_INSITU, &alc, &fault);
     if (parsed) {
-        doc->root = parsed->root;
-        return values_check(doc, parsed->root, rules, err);
+        yyjson_val *root = parsed->root;
+
+        *ret_doc = block_to_doc(block, root);
+        return values_check(*ret_doc, root, rules, err);
     }
     if (fault.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
         return mcpi_error_set(err, MCP_E_NOMEM, "out of memory");
@@ -294,20 +353,20 @@ static int
 doc_parse(const mcp_allocator *mem, const char *text, size_t len,
           const struct rules *rules, mcp_doc **ret_doc, mcp_error *err)
 {
-    mcp_doc *doc;
-    char *copy;
+    struct block block;
+    mcp_doc *doc = NULL;
     int r;
 
     /* the second bound only keeps the size of the block from wrapping around */
     if (len > rules->max_bytes || len > SIZE_MAX / 16)
         return mcpi_error_set(err, MCP_E_LIMIT, "%zu bytes of JSON are more than %zu",
                               len, rules->max_bytes);
-    doc = doc_new(mem, text, len, &copy);
-    if (!doc)
+    if (!block_init(&block, mem, text, len))
         return mcpi_error_set(err, MCP_E_NOMEM, "out of memory");
-    r = doc_read(doc, copy, len, rules, err);
+    r = block_read(&block, len, rules, &doc, err);
     if (r < 0) {
-        doc_destroy(doc);
+        mcpi_free(mem, block.spill);
+        mcpi_free(mem, block.values);
         return r;
     }
     *ret_doc = doc;
@@ -341,6 +400,15 @@ mcp_doc_ref(mcp_doc *doc)
     if (doc)
         atomic_fetch_add_explicit(&doc->refs, 1, memory_order_relaxed);
     return doc;
+}
+
+static void
+doc_destroy(mcp_doc *doc)
+{
+    const mcp_allocator *mem = doc->mem;
+
+    mcpi_free(mem, doc->spill);
+    mcpi_free(mem, doc);
 }
 
 void

@@ -1,7 +1,10 @@
 /*
  * token.c - the cancel token
  *
- * One lock for each token, a leaf, never held during a hook. A hook is waiting (in the
+ * A token is small, because many requests that only wait have one: it shares its lock and
+ * condition with others, and a reason that is long stands beside it.
+ *
+ * The lock is a leaf, never held during a hook. A hook is waiting (in the
  * list), running (some thread's `struct run` names it), or neither. A thread that runs
  * one takes it off the list first, so it runs once, and does not look at it afterwards:
  * the hook may have unhooked and freed itself. That is why running is noted in the
@@ -10,7 +13,8 @@
  * for the next one before its run is noted as over, unhooking that one may wait a
  * moment for nothing.
  *
- * The condition says "something changed": the flag, or a run that is over.
+ * The condition says "something changed": the flag, or a run that is over; maybe of
+ * another token.
  */
 #include "run/token.h"
 
@@ -33,18 +37,58 @@ struct run {
     pthread_t thread;
 };
 
+/* Room for what we say ourselves; without memory a longer reason is cut to it. */
+#define SHORT_REASON 40
+
 struct mcpi_token {
     const mcp_allocator *mem;
     atomic_uint refs;
-    atomic_bool set; /* written under lock, after reason */
-    char reason[MCPI_REASON_MAX + 1];
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    atomic_bool set;        /* written under lock, after reason */
+    bool late_runs;         /* a hook that comes now runs at once; under lock */
     struct mcpi_list hooks; /* waiting; under lock */
     struct mcpi_list runs;  /* under lock */
-    bool late_runs;         /* a hook that comes now runs at once; under lock */
     int fd;                 /* -1 until asked for; under lock */
+    char short_reason[SHORT_REASON];
+    char *long_reason; /* or NULL */
 };
+
+/* Never gone: tokens of any client or server, at any time. */
+enum { SHARES = 16 };
+static struct share {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+} shares[SHARES];
+static pthread_once_t shares_once = PTHREAD_ONCE_INIT;
+static bool shares_made;
+
+static void
+shares_make(void)
+{
+    bool made = true;
+
+    for (size_t i = 0; i < SHARES; i++)
+        made = made && pthread_mutex_init(&shares[i].lock, NULL) == 0 &&
+               mcpi_cond_init(&shares[i].changed) == 0;
+    shares_made = made;
+}
+
+static struct share *
+token_share(const struct mcpi_token *token)
+{
+    return &shares[(uintptr_t)token / sizeof(*token) % SHARES];
+}
+
+static void
+token_lock(const struct mcpi_token *token)
+{
+    pthread_mutex_lock(&token_share(token)->lock);
+}
+
+static void
+token_unlock(const struct mcpi_token *token)
+{
+    pthread_mutex_unlock(&token_share(token)->lock);
+}
 
 /* Under lock, which is open while the hook runs. */
 static void
@@ -55,11 +99,11 @@ hook_run(struct mcpi_token *token, struct mcpi_hook *hook)
     void *user = hook->user;
 
     mcpi_list_append(&token->runs, &run.node);
-    pthread_mutex_unlock(&token->lock);
+    token_unlock(token);
     fn(user);
-    pthread_mutex_lock(&token->lock);
+    token_lock(token);
     mcpi_list_remove(&run.node);
-    pthread_cond_broadcast(&token->changed);
+    pthread_cond_broadcast(&token_share(token)->changed);
 }
 
 /* Under lock, which is open while each hook runs. */
@@ -98,6 +142,8 @@ mcpi_token_new(const mcp_allocator *mem)
 {
     struct mcpi_token *token;
 
+    if (pthread_once(&shares_once, shares_make) != 0 || !shares_made)
+        return NULL;
     mem = mcpi_mem_or_malloc(mem);
     token = mcpi_alloc_zero(mem, sizeof *token);
     if (!token)
@@ -108,17 +154,7 @@ mcpi_token_new(const mcp_allocator *mem)
     atomic_init(&token->set, false);
     mcpi_list_init(&token->hooks);
     mcpi_list_init(&token->runs);
-    if (pthread_mutex_init(&token->lock, NULL) != 0)
-        goto no_lock;
-    if (mcpi_cond_init(&token->changed) < 0)
-        goto no_condition;
     return token;
-
-no_condition:
-    pthread_mutex_destroy(&token->lock);
-no_lock:
-    mcpi_free(mem, token);
-    return NULL;
 }
 
 struct mcpi_token *
@@ -136,9 +172,21 @@ mcpi_token_unref(struct mcpi_token *token)
     assert(mcpi_list_empty(&token->hooks) && mcpi_list_empty(&token->runs));
     if (token->fd >= 0)
         close(token->fd);
-    pthread_cond_destroy(&token->changed);
-    pthread_mutex_destroy(&token->lock);
+    mcpi_free(token->mem, token->long_reason);
     mcpi_free(token->mem, token);
+}
+
+static void
+token_keep_reason(struct mcpi_token *token, const char *reason)
+{
+    size_t len = strlen(reason);
+
+    (void)mcpi_text_clean(token->short_reason, SHORT_REASON, reason, len);
+    if (len < SHORT_REASON)
+        return;
+    token->long_reason = mcpi_alloc(token->mem, MCPI_REASON_MAX + 1);
+    if (token->long_reason)
+        (void)mcpi_text_clean(token->long_reason, MCPI_REASON_MAX + 1, reason, len);
 }
 
 bool
@@ -147,19 +195,18 @@ mcpi_token_set(struct mcpi_token *token, const char *reason, bool run_hooks)
     bool first;
 
     mcpi_token_ref(token); /* a hook may drop the caller's */
-    pthread_mutex_lock(&token->lock);
+    token_lock(token);
     first = !mcpi_token_is_set(token);
     if (first) {
-        mcpi_text_clean(token->reason, sizeof token->reason, reason,
-                        reason ? strlen(reason) : 0);
+        token_keep_reason(token, reason ? reason : "");
         atomic_store_explicit(&token->set, true, memory_order_release);
         if (token->fd >= 0)
             eventfd_write(token->fd, 1);
-        pthread_cond_broadcast(&token->changed);
+        pthread_cond_broadcast(&token_share(token)->changed);
     }
     if (first && run_hooks)
         hooks_run(token);
-    pthread_mutex_unlock(&token->lock);
+    token_unlock(token);
     mcpi_token_unref(token);
     return first;
 }
@@ -168,10 +215,10 @@ void
 mcpi_token_run_hooks(struct mcpi_token *token)
 {
     mcpi_token_ref(token); /* a hook may drop the caller's */
-    pthread_mutex_lock(&token->lock);
+    token_lock(token);
     if (mcpi_token_is_set(token))
         hooks_run(token);
-    pthread_mutex_unlock(&token->lock);
+    token_unlock(token);
     mcpi_token_unref(token);
 }
 
@@ -184,7 +231,9 @@ mcpi_token_is_set(const struct mcpi_token *token)
 const char *
 mcpi_token_reason(const struct mcpi_token *token)
 {
-    return mcpi_token_is_set(token) ? token->reason : "";
+    if (!mcpi_token_is_set(token))
+        return "";
+    return token->long_reason ? token->long_reason : token->short_reason;
 }
 
 bool
@@ -196,10 +245,11 @@ mcpi_token_wait(struct mcpi_token *token, int64_t timeout_us)
     if (mcpi_token_is_set(token) || timeout_us <= 0)
         return mcpi_token_is_set(token);
     at = mcpi_time_add(mcpi_loop_clock(), timeout_us);
-    pthread_mutex_lock(&token->lock);
+    token_lock(token);
     while (!mcpi_token_is_set(token) && in_time)
-        in_time = mcpi_cond_wait(&token->changed, &token->lock, at);
-    pthread_mutex_unlock(&token->lock);
+        in_time = mcpi_cond_wait(&token_share(token)->changed,
+                                 &token_share(token)->lock, at);
+    token_unlock(token);
     return mcpi_token_is_set(token);
 }
 
@@ -208,12 +258,12 @@ mcpi_token_fd(struct mcpi_token *token)
 {
     int r;
 
-    pthread_mutex_lock(&token->lock);
+    token_lock(token);
     if (token->fd < 0)
         token->fd = eventfd(mcpi_token_is_set(token) ? 1 : 0,
                             EFD_CLOEXEC | EFD_NONBLOCK);
     r = token->fd < 0 ? MCP_E_LIMIT : token->fd;
-    pthread_mutex_unlock(&token->lock);
+    token_unlock(token);
     return r;
 }
 
@@ -221,26 +271,26 @@ void
 mcpi_token_hook(struct mcpi_token *token, struct mcpi_hook *hook)
 {
     mcpi_token_ref(token); /* the hook may drop the caller's */
-    pthread_mutex_lock(&token->lock);
+    token_lock(token);
     hook->waiting = !token->late_runs;
     mcpi_list_init(&hook->node);
     if (hook->waiting)
         mcpi_list_append(&token->hooks, &hook->node);
     else
         hook_run(token, hook);
-    pthread_mutex_unlock(&token->lock);
+    token_unlock(token);
     mcpi_token_unref(token);
 }
 
 void
 mcpi_token_unhook(struct mcpi_token *token, struct mcpi_hook *hook)
 {
-    pthread_mutex_lock(&token->lock);
+    token_lock(token);
     if (hook->waiting) {
         hook->waiting = false;
         mcpi_list_remove(&hook->node);
     }
     while (hook_runs_elsewhere(token, hook))
-        pthread_cond_wait(&token->changed, &token->lock);
-    pthread_mutex_unlock(&token->lock);
+        pthread_cond_wait(&token_share(token)->changed, &token_share(token)->lock);
+    token_unlock(token);
 }

@@ -34,7 +34,8 @@ void mcpi_token_unref(struct mcpi_token *token);
 
 /* Set it: flag, waits and descriptor, then the hooks if run_hooks. Returns false,
  * and does nothing, if it was set before. The reason is kept as clean UTF-8 of at
- * most MCPI_REASON_MAX bytes; NULL: "". Without run_hooks hooks stay where they are
+ * most MCPI_REASON_MAX bytes, or a shorter part of it for want of memory; NULL: "".
+ * Without run_hooks hooks stay where they are
  * and late ones do not run either (signal only, F4), unless mcpi_token_run_hooks
  * follows. */
 bool mcpi_token_set(struct mcpi_token *token, const char *reason, bool run_hooks);

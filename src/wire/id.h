@@ -28,10 +28,12 @@ enum mcpi_id_kind {
 /* A view: text is borrowed from whoever made it. */
 struct mcpi_id {
     enum mcpi_id_kind kind;
-    int64_t number;   /* INT */
-    uint64_t unsign;  /* UINT */
-    const char *text; /* STRING; need not be terminated */
-    size_t len;
+    union {
+        int64_t number;   /* INT */
+        uint64_t unsign;  /* UINT */
+        const char *text; /* STRING; need not be terminated */
+    };
+    size_t len; /* STRING, else 0 */
 };
 
 struct mcpi_id mcpi_id_int(int64_t number);

@@ -37,20 +37,24 @@ enum mcpi_rpc_kind {
 /* A view of a message; everything is borrowed from its document. */
 struct mcpi_rpc {
     enum mcpi_rpc_kind kind;
-    mcp_doc *doc;            /* that document, for who wants to keep it; may be NULL */
-    struct mcpi_id id;       /* verbatim; NONE for notifications and null-id errors */
     enum mcpi_method method; /* REQUEST, NOTIFICATION; INVALID if it names one */
     const char *method_name; /* likewise; else NULL */
     size_t method_len;
+    mcp_doc *doc;           /* that document, for who wants to keep it; may be NULL */
+    struct mcpi_id id;      /* verbatim; NONE for notifications and null-id errors */
     const mcp_json *params; /* an object, or NULL if absent */
     const mcp_json *result; /* RESULT: always an object */
-    int error_code;         /* ERROR */
-    const char *error_message;
-    const mcp_json *error_data;
-    int fault;              /* INVALID: the JSON-RPC code that describes it */
-    bool fault_answerable;  /* INVALID: an error is due, with the id if there is one: it
-                               was neither a notification nor a response */
-    const char *fault_text; /* INVALID: a sentence, constant */
+    const mcp_json *error_data; /* ERROR */
+    union {
+        const char *error_message; /* ERROR */
+        const char *fault_text;    /* INVALID: a sentence, constant */
+    };
+    union {
+        int error_code; /* ERROR */
+        int fault;      /* INVALID: the JSON-RPC code that describes it */
+    };
+    bool fault_answerable; /* INVALID: an error is due, with the id if there is one: it
+                              was neither a notification nor a response */
 };
 
 void mcpi_rpc_read(const mcp_json *root, struct mcpi_rpc *ret);

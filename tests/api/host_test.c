@@ -42,5 +42,28 @@ a_count_is_added_to_and_taken_from(void **state)
     assert_int_equal(atomic_load(&host.tally.in_flight), 1);
 }
 
+static void
+each_end_has_its_count(void **state)
+{
+    struct mcpi_host host;
+
+    (void)state;
+    memset(&host, 0, sizeof(host));
+    mcpi_tally_add(&host.tally.in_flight, 6);
+    mcpi_tally_answered(&host.tally, 0);
+    mcpi_tally_answered(&host.tally, MCPI_RPC_INTERNAL_ERROR);
+    mcpi_tally_ended(&host.tally, MCPI_CANCELED);
+    mcpi_tally_ended(&host.tally, MCPI_LIMITED);
+    mcpi_tally_ended(&host.tally, MCPI_CLOSED);
+    mcpi_tally_ended(&host.tally, MCPI_DROPPED);
+    assert_int_equal(atomic_load(&host.tally.in_flight), 0);
+    assert_int_equal(atomic_load(&host.tally.answered), 1);
+    assert_int_equal(atomic_load(&host.tally.failed), 1);
+    assert_int_equal(atomic_load(&host.tally.by_peer), 1);
+    assert_int_equal(atomic_load(&host.tally.by_limit), 1);
+    assert_int_equal(atomic_load(&host.tally.by_stop), 1);
+    assert_int_equal(atomic_load(&host.tally.by_loss), 1);
+}
+
 TEST_MAIN(TEST(overdue_is_who_was_told_long_ago),
-          TEST(a_count_is_added_to_and_taken_from))
+          TEST(a_count_is_added_to_and_taken_from), TEST(each_end_has_its_count))

@@ -368,7 +368,8 @@ free_late(mcp_request *req, mcp_result *out, void *user)
     struct raw *raw = user;
     bool running = true;
 
-    atomic_fetch_add(&raw->server->host.tally.clients, 100); /* seen by the test */
+    atomic_fetch_add(&raw->server->trunk.host.tally.clients,
+                     100); /* seen by the test */
     while (running) {
         pthread_mutex_lock(&raw->server->lock);
         running = raw->server->running;

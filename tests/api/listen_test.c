@@ -195,13 +195,28 @@ many_subscriptions_live_on_one_connection(void **state)
 
 /* ---- it ends ------------------------------------------------------------- */
 
+/* With a middleware a request stays as long as it is served, without one only its
+ * listener does. Nothing else may differ. */
+static void
+look_on(struct raw *raw, const bool *looks)
+{
+    if (*looks)
+        assert_int_equal(mcp_server_use(raw->server, &MCP_MIDDLEWARE(.user = NULL)), 0);
+}
+
+static bool looked_on[2] = {false, true};
+
+#define TEST_LOOKED_ON(function)                          \
+    TEST_AS("alone." #function, function, &looked_on[0]), \
+        TEST_AS("looked_on." #function, function, &looked_on[1])
+
 static void
 H16_after_a_cancel_nothing_more_of_it_is_said(void **state)
 {
     struct raw raw;
 
-    (void)state;
     raw_make(&raw, MCP_SERVER_OPTIONS(.offers = ALL, .listeners = 1));
+    look_on(&raw, *state);
     raw_start(&raw, true);
     listen_to(&raw, "1", "{\"resourceSubscriptions\":[\"a:b\"]}");
     raw_expect(&raw, "acknowledged");
@@ -222,8 +237,8 @@ H16_H23_a_client_that_goes_leaves_nothing_behind(void **state)
 {
     struct raw raw;
 
-    (void)state;
     raw_make(&raw, MCP_SERVER_OPTIONS(.offers = ALL, .listeners = 1));
+    look_on(&raw, *state);
     raw_start(&raw, true);
     listen_to(&raw, "1", "{\"resourceSubscriptions\":[\"a:b\"]}");
     raw_expect(&raw, "acknowledged");
@@ -247,8 +262,8 @@ H16_an_end_of_input_is_not_waited_for(void **state)
 {
     struct raw raw;
 
-    (void)state;
     raw_make(&raw, MCP_SERVER_OPTIONS(.offers = ALL, .drain_ms = 3600000));
+    look_on(&raw, *state);
     raw_start(&raw, true);
     listen_to(&raw, "1", "{}");
     raw_expect(&raw, "acknowledged");
@@ -267,8 +282,8 @@ H17_a_stop_tells_what_is_due_and_answers(void **state)
 {
     struct raw raw;
 
-    (void)state;
     raw_make(&raw, MCP_SERVER_OPTIONS(.offers = ALL, .changes_ms = 3600000));
+    look_on(&raw, *state);
     raw_start(&raw, true);
     listen_to(&raw, "1",
               "{\"toolsListChanged\":true,\"resourceSubscriptions\":[\"a:\"]}");
@@ -292,8 +307,8 @@ H17_a_stop_waits_for_nothing_else(void **state)
     int64_t begun = raw_now_ms();
     struct raw raw;
 
-    (void)state;
     raw_make(&raw, MCP_SERVER_OPTIONS(.offers = ALL, .stop_ms = 20000));
+    look_on(&raw, *state);
     raw_start(&raw, true);
     listen_to(&raw, "1", "{}");
     raw_expect(&raw, "acknowledged");
@@ -320,8 +335,8 @@ H19_who_does_not_keep_up_is_ended_and_told_so(void **state)
     struct raw raw;
     char uri[32];
 
-    (void)state;
     raw_make(&raw, MCP_SERVER_OPTIONS(.offers = ALL, .subscribed = 4));
+    look_on(&raw, *state);
     raw_tool(&raw, MCP_TOOL(.name = "large", .reply = reply_large));
     raw_start(&raw, true);
     listen_to(&raw, "1", "{\"resourceSubscriptions\":[\"a:/d\"]}");
@@ -693,12 +708,12 @@ TEST_MAIN(TEST(H15_it_is_acknowledged_first_and_told_what_it_asked_for),
           TEST(a_filter_that_is_none_is_refused),
           TEST(H20_without_a_free_slot_it_is_refused_before_any_acknowledgment),
           TEST(many_subscriptions_live_on_one_connection),
-          TEST(H16_after_a_cancel_nothing_more_of_it_is_said),
-          TEST(H16_H23_a_client_that_goes_leaves_nothing_behind),
-          TEST(H16_an_end_of_input_is_not_waited_for),
-          TEST(H17_a_stop_tells_what_is_due_and_answers),
-          TEST(H17_a_stop_waits_for_nothing_else),
-          TEST(H19_who_does_not_keep_up_is_ended_and_told_so),
+          TEST_LOOKED_ON(H16_after_a_cancel_nothing_more_of_it_is_said),
+          TEST_LOOKED_ON(H16_H23_a_client_that_goes_leaves_nothing_behind),
+          TEST_LOOKED_ON(H16_an_end_of_input_is_not_waited_for),
+          TEST_LOOKED_ON(H17_a_stop_tells_what_is_due_and_answers),
+          TEST_LOOKED_ON(H17_a_stop_waits_for_nothing_else),
+          TEST_LOOKED_ON(H19_who_does_not_keep_up_is_ended_and_told_so),
           TEST(the_limit_of_a_run_does_not_end_it), TEST(middleware_sees_it),
           TEST(a_session_subscribes_and_unsubscribes),
           TEST(a_subscription_to_nothing_is_refused),

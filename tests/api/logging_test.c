@@ -1,5 +1,6 @@
 /* logging_test.c - log messages for clients: who wants which, and sending them */
 #include "api/raw_client.h"
+#include "api/visit.h"
 
 #define LEVEL(name) "\"io.modelcontextprotocol/logLevel\":\"" name "\""
 
@@ -508,7 +509,49 @@ each_allocation_may_fail(void **state)
     assert_true(test_each_allocation_fails(flow_in, *state) > 10);
 }
 
-TEST_MAIN(TEST_ERAS(messages_come_in_order_with_progress_before_the_answer),
+static int
+nothing(mcp_request *req, mcp_result *out, void *user)
+{
+    (void)req, (void)user;
+    return mcp_result_text(out, "");
+}
+
+/* All who have no session share a peer: what one sets is nobody's. */
+static void
+D16_without_a_session_nothing_is_set_and_nothing_subscribed(void **state)
+{
+    struct visit v;
+    struct raw raw;
+    char *answer;
+
+    (void)state;
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    assert_int_equal(mcp_server_add_resource(
+                         raw.server,
+                         &MCP_RESOURCE(.uri = "x://y", .name = "y", .reply = nothing),
+                         NULL),
+                     0);
+    raw_start(&raw, true);
+    visit_open(&v, &raw.server->trunk.host,
+               MCPI_PRIVATE_IDS | MCPI_GONE_CANCELS | MCPI_STATELESS);
+    answer = visit_ask(&v, NULL,
+                       "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"logging/setLevel\","
+                       "\"params\":{\"level\":\"debug\"}}");
+    assert_non_null(strstr(answer, "\"result\":{}"));
+    assert_null(v.peer->log_level);
+    free(answer);
+    answer = visit_ask(
+        &v, NULL,
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/subscribe\","
+        "\"params\":{\"uri\":\"x://y\"}}");
+    assert_non_null(strstr(answer, "-32600"));
+    free(answer);
+    visit_close(&v);
+    raw_done(&raw);
+}
+
+TEST_MAIN(TEST(D16_without_a_session_nothing_is_set_and_nothing_subscribed),
+          TEST_ERAS(messages_come_in_order_with_progress_before_the_answer),
           TEST_ERAS(what_is_less_severe_is_not_sent),
           TEST(a_request_that_names_no_level_gets_no_messages),
           TEST(a_level_that_is_none_refuses_its_request),

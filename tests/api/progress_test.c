@@ -193,8 +193,79 @@ each_allocation_may_fail(void **state)
     assert_true(test_each_allocation_fails(flow_in, NULL) > 10);
 }
 
+/* ---- letting the client go: where nobody could come back ---------------- */
+
+static int
+detach(mcp_request *req, mcp_result *out, void *user)
+{
+    struct reporter *r = user;
+
+    r->statuses[0] = mcp_request_detach(req);
+    r->statuses[1] = mcp_request_detach(req);
+    return mcp_result_text(out, "here");
+}
+
+static int
+detach_canceled(mcp_request *req, mcp_result *out, void *user)
+{
+    struct reporter *r = user;
+
+    (void)out;
+    atomic_store(&r->entered, 1);
+    while (!mcp_request_is_canceled(req))
+        raw_pause();
+    r->statuses[0] = mcp_request_detach(req);
+    atomic_store(&r->returned, 1);
+    return MCP_E_CANCELED;
+}
+
+static void
+nobody_is_let_go_on_a_pipe(void **state)
+{
+    struct reporter r = {0};
+    struct raw raw;
+
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    raw_tool(&raw, MCP_TOOL(.name = "reply", .reply = detach, .user = &r));
+    raw_tool(&raw, MCP_TOOL(.name = "run", .run = detach, .user = &r));
+    raw_tool(&raw, MCP_TOOL(.name = "late", .run = detach_canceled, .user = &r));
+    raw_start(&raw, RAW_MODERN);
+    raw_call(&raw, "1", "reply", NULL);
+    raw_expect(&raw, "here");
+    assert_int_equal(r.statuses[0], MCP_E_NO_CHANNEL);
+    raw_call(&raw, "2", "run", NULL);
+    raw_expect(&raw, "here");
+    assert_int_equal(r.statuses[0], 0); /* not known there */
+    assert_int_equal(r.statuses[1], 0);
+    raw_call(&raw, "3", "late", NULL);
+    RAW_UNTIL(atomic_load(&r.entered));
+    raw_cancel(&raw, "3", "x");
+    RAW_UNTIL(atomic_load(&r.returned));
+    assert_int_equal(r.statuses[0], MCP_E_CANCELED);
+    assert_int_equal(mcp_request_detach(NULL), MCP_E_INVAL);
+    raw_expect_silence(&raw);
+    raw_done(&raw);
+}
+
+static void
+detach_flow(struct test_mem *mem, void *user)
+{
+    struct reporter r = {0};
+
+    (void)user;
+    raw_flow(mem, &MCP_TOOL(.name = "detach", .run = detach, .user = &r), NULL);
+}
+
+static void
+each_allocation_of_a_detach_may_fail(void **state)
+{
+    (void)state;
+    test_each_allocation_fails(detach_flow, NULL);
+}
+
 TEST_MAIN(TEST_ERAS(I15_what_does_not_rise_is_refused),
           TEST_ERAS(a_client_that_wants_none_gets_none),
           TEST(of_what_cannot_be_sent_in_time_the_newest_is),
           TEST_ERAS(I14_F7_a_cancel_ends_who_only_reports),
-          TEST(each_allocation_may_fail))
+          TEST(each_allocation_may_fail), TEST_ERAS(nobody_is_let_go_on_a_pipe),
+          TEST(each_allocation_of_a_detach_may_fail))

@@ -1,6 +1,7 @@
 /* round_test.c - asking in the modern era: what goes out, and what is let in again */
 #include "api/seal.h"
 #include "ask_fixture.h"
+#include "visit.h"
 
 #define PLAIN "'requestedSchema':{'type':'object','properties':{'v':{'type':'string'}}}"
 #define FORM(message) "{'mode':'form','message':'" message "'," PLAIN "}"
@@ -508,6 +509,146 @@ each_allocation_may_fail(void **state)
     assert_true(test_each_allocation_fails(flow, NULL) > 20);
 }
 
+/* ---- who asks ----------------------------------------------------------- */
+
+/* Call "t" as somebody; state NULL: from the beginning. The answer is the caller's. */
+static char *
+call_as(struct visit *v, const char *principal, const char *state)
+{
+    char text[8192], json[8192], more[4096] = "";
+
+    if (state)
+        snprintf(more, sizeof(more),
+                 ",'inputResponses':{'a':" ACCEPT("1") ",'b':" ACCEPT(
+                     "2") "},'requestState':'%s'",
+                 state);
+    snprintf(text, sizeof(text),
+             "{'jsonrpc':'2.0','id':1,'method':'tools/call','params':{'name':'t'%s,"
+             "'_meta':{'io.modelcontextprotocol/protocolVersion':'2026-07-28',"
+             "'io.modelcontextprotocol/clientCapabilities':" ABLE_ALL "}}}",
+             more);
+    return visit_ask(v, principal, ask_json(json, sizeof(json), text));
+}
+
+/* The state that a call as somebody is answered with. */
+static char *
+state_of(struct visit *v, const char *principal)
+{
+    char *answer = call_as(v, principal, NULL), *state;
+    mcp_doc *doc = ask_parse(answer);
+    const mcp_json *result = mcp_json_get(mcp_doc_root(doc), "result");
+
+    state = strdup(mcp_json_string(mcp_json_get(result, "requestState"), ""));
+    assert_non_null(state);
+    assert_true(strlen(state) > 0);
+    mcp_doc_free(doc);
+    free(answer);
+    return state;
+}
+
+static void
+D20_state_is_good_for_who_asked_only(void **state)
+{
+    static const char *const others[] = {"bob", "alic", "alice ", "", NULL};
+    atomic_int runs = 0;
+    struct visit v;
+    struct raw raw;
+    char *sealed, *answer;
+
+    (void)state;
+    ask_start(&raw, true, three_run, &runs);
+    visit_open(&v, &raw.server->trunk.host, MCPI_PRIVATE_IDS | MCPI_GONE_CANCELS);
+    sealed = state_of(&v, "alice");
+    assert_int_equal(atomic_load(&runs), 1);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        answer = call_as(&v, others[i], sealed);
+        assert_non_null(strstr(answer, "\"code\":-32602"));
+        assert_non_null(strstr(answer, "not one of ours"));
+        free(answer);
+    }
+    assert_int_equal(atomic_load(&runs), 1); /* refused before the handler */
+    answer = call_as(&v, "alice", sealed);
+    assert_non_null(strstr(answer, "C?"));
+    free(answer);
+    free(sealed);
+    sealed = state_of(&v, NULL); /* nobody is nobody, and not alice */
+    answer = call_as(&v, "alice", sealed);
+    assert_non_null(strstr(answer, "not one of ours"));
+    free(answer);
+    answer = call_as(&v, "", sealed);
+    assert_non_null(strstr(answer, "C?"));
+    free(answer);
+    free(sealed);
+    visit_close(&v);
+    ask_done(&raw);
+}
+
+/* A legacy session in JSON mode: there is no channel for questions. */
+static void
+visit_in_json(struct visit *v, struct raw *raw, mcp_handler_fn *run, void *user)
+{
+    static const char hello[] =
+        "{'jsonrpc':'2.0','id':0,'method':'initialize','params':{"
+        "'protocolVersion':'2025-11-25','capabilities':" ABLE_ALL
+        ",'clientInfo':{'name':'raw','version':'1'}}}";
+    char json[1024];
+
+    ask_start(raw, true, run, user);
+    visit_open(v, &raw->server->trunk.host, MCPI_LAST_WORD | MCPI_NO_REQUESTS);
+    free(visit_ask(v, NULL, ask_json(json, sizeof(json), hello)));
+    visit_tell(v, NOTE("notifications/initialized", "{}"));
+}
+
+static void
+J9_handler_that_asks_where_nobody_can_be_asked_is_refused_at_once(void **state)
+{
+    atomic_int runs = 0;
+    struct visit v;
+    struct raw raw;
+    char *answer;
+
+    (void)state;
+    visit_in_json(&v, &raw, three_run, &runs);
+    answer = visit_ask(&v, NULL, LEGACY_CALL("7"));
+    assert_non_null(strstr(answer, "\"id\":7,\"error\""));
+    free(answer);
+    assert_int_equal(atomic_load(&runs), 1);
+    RAW_UNTIL(raw_counts(&raw).live_handlers == 0);
+    assert_int_equal(raw_counts(&raw).in_flight, 0);
+    visit_close(&v);
+    ask_done(&raw);
+}
+
+static int
+calling_run(mcp_request *req, mcp_result *out, void *user)
+{
+    mcp_reply *reply = NULL;
+    mcp_error err = {0};
+    int r = mcp_request_call(req, "roots/list", NULL, 0, &reply, &err);
+
+    (void)user;
+    assert_null(reply);
+    return mcp_result_textf(out, "status %d", r);
+}
+
+static void
+J9_handler_that_waits_for_who_cannot_be_asked_wakes_at_once(void **state)
+{
+    char wanted[32];
+    struct visit v;
+    struct raw raw;
+    char *answer;
+
+    (void)state;
+    visit_in_json(&v, &raw, calling_run, NULL);
+    answer = visit_ask(&v, NULL, LEGACY_CALL("7"));
+    snprintf(wanted, sizeof(wanted), "status %d", MCP_E_NO_CHANNEL);
+    assert_non_null(strstr(answer, wanted));
+    free(answer);
+    visit_close(&v);
+    ask_done(&raw);
+}
+
 TEST_MAIN(TEST(earlier_answers_are_kept_though_a_retry_brings_only_its_own),
           TEST(answer_is_exactly_that),
           TEST(L9_server_keeps_nothing_for_who_never_comes_back),
@@ -522,4 +663,7 @@ TEST_MAIN(TEST(earlier_answers_are_kept_though_a_retry_brings_only_its_own),
           TEST(L6_state_alone_comes_to_an_end_too),
           TEST_ERAS(nothing_asked_is_an_internal_error),
           TEST(more_than_can_travel_is_an_error),
-          TEST_ERAS(all_kinds_of_handlers_may_ask), TEST(each_allocation_may_fail))
+          TEST_ERAS(all_kinds_of_handlers_may_ask), TEST(each_allocation_may_fail),
+          TEST(D20_state_is_good_for_who_asked_only),
+          TEST(J9_handler_that_asks_where_nobody_can_be_asked_is_refused_at_once),
+          TEST(J9_handler_that_waits_for_who_cannot_be_asked_wakes_at_once))

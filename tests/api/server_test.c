@@ -66,12 +66,12 @@ times_do_not_overflow(void **state)
 
     (void)state;
     raw_make(&raw, MCP_SERVER_OPTIONS(.limit_ms = INT64_MAX, .overdue_ms = INT64_MAX));
-    assert_int_equal(raw.server->host.engine->times.run, MCPI_NEVER);
-    assert_int_equal(raw.server->host.engine->times.deaf, MCPI_NEVER);
-    assert_int_equal(raw.server->host.engine->times.drain, 1000000);
+    assert_int_equal(raw.server->trunk.host.engine->times.run, MCPI_NEVER);
+    assert_int_equal(raw.server->trunk.host.engine->times.deaf, MCPI_NEVER);
+    assert_int_equal(raw.server->trunk.host.engine->times.drain, 1000000);
     raw_done(&raw);
     raw_make(&raw, MCP_SERVER_OPTIONS(.drain_ms = -1, .stop_ms = 5));
-    assert_true(raw.server->host.engine->times.drain < 0);
+    assert_true(raw.server->trunk.host.engine->times.drain < 0);
     assert_int_equal(raw.server->stop_us, 5000);
     raw_done(&raw);
 }

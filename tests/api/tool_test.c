@@ -212,6 +212,68 @@ limits_are_microseconds(void **state)
     mcpi_offer_unref(&tool->offer);
 }
 
+/* ---- what stands in headers too ----------------------------------------- */
+
+#define MIRRORED(property) \
+    "{\"type\":\"object\",\"properties\":{\"region\":" property "}}"
+
+static void
+a_schema_says_what_stands_in_headers(void **state)
+{
+    struct mcpi_tool *tool;
+
+    (void)state;
+    tool = make(MCP_TOOL(.name = "t", .reply = nothing, .fields = search_fields));
+    assert_null(tool->mirror);
+    mcpi_offer_unref(&tool->offer);
+    tool = make(MCP_TOOL(.name = "t", .reply = nothing,
+                         .input_schema = MIRRORED("{\"type\":\"string\","
+                                                  "\"x-mcp-header\":\"Region\"}")));
+    assert_int_equal(mcpi_mirror_count(tool->mirror), 1);
+    assert_string_equal(mcpi_mirror_name(tool->mirror, 0), "Region");
+    assert_non_null(strstr(mcp_builder_text(tool->offer.shown, NULL), "x-mcp-header"));
+    mcpi_offer_unref(&tool->offer);
+}
+
+static const mcp_field mirrored_fields[] = {
+    MCP_FIELD_WITH(struct search, query, MCP_STRING, 0, NULL, .header = "Query"),
+    MCP_FIELD_WITH(struct search, limit, MCP_INT, 0, NULL, .header = "Most"),
+    {0},
+};
+
+static void
+a_table_says_what_stands_in_headers(void **state)
+{
+    struct mcpi_tool *tool = make(
+        MCP_TOOL(.name = "t", .reply = nothing, .fields = mirrored_fields));
+
+    (void)state;
+    assert_int_equal(mcpi_mirror_count(tool->mirror), 2);
+    assert_string_equal(mcpi_mirror_header(tool->mirror, 0), "mcp-param-query");
+    assert_string_equal(mcpi_mirror_header(tool->mirror, 1), "mcp-param-most");
+    mcpi_offer_unref(&tool->offer);
+}
+
+static void
+a_wrong_annotation_is_told(void **state)
+{
+    (void)state;
+    refuse(MCP_TOOL(.name = "t", .reply = nothing,
+                    .input_schema = MIRRORED("{\"type\":\"string\","
+                                             "\"x-mcp-header\":\"My Region\"}")),
+           "tool t: its inputSchema: x-mcp-header is no HTTP token");
+    refuse(MCP_TOOL(.name = "t", .reply = nothing,
+                    .input_schema = MIRRORED("{\"type\":\"number\","
+                                             "\"x-mcp-header\":\"Region\"}")),
+           "not of type");
+    refuse(MCP_TOOL(.name = "t", .reply = nothing,
+                    .input_schema = MIRRORED("{\"anyOf\":[{\"type\":\"string\","
+                                             "\"x-mcp-header\":\"Region\"}]}")),
+           "where properties alone do not lead");
+}
+
+/* ---- checking ----------------------------------------------------------- */
+
 static int
 check(const struct mcpi_tool *tool, const char *arguments, mcp_error *err)
 {
@@ -304,8 +366,12 @@ each_allocation_may_fail(void **state)
     mcp_tool schemas = MCP_TOOL(.name = "t", .reply = nothing,
                                 .input_schema = "{\"type\":\"object\"}",
                                 .output_schema = "{\"type\":\"object\"}");
+    mcp_tool mirrored = MCP_TOOL(.name = "t", .reply = nothing,
+                                 .fields = mirrored_fields,
+                                 .output_schema = "{\"type\":\"array\"}");
 
     (void)state;
+    assert_true(test_each_allocation_fails(make_in, &mirrored) > 6);
     assert_true(test_each_allocation_fails(make_in, &tables) > 4);
     assert_true(test_each_allocation_fails(make_in, &schemas) > 4);
 }
@@ -316,6 +382,8 @@ TEST_MAIN(TEST(the_least_tool_takes_any_object),
           TEST(a_schema_is_shown_as_it_is), TEST(a_name_is_what_the_specification_has),
           TEST(it_has_one_handler), TEST(a_mistake_is_told_with_the_tool_and_the_place),
           TEST(other_mistakes_are_told_too), TEST(limits_are_microseconds),
+          TEST(a_schema_says_what_stands_in_headers),
+          TEST(a_table_says_what_stands_in_headers), TEST(a_wrong_annotation_is_told),
           TEST(arguments_are_checked_by_the_table),
           TEST(arguments_are_checked_by_the_schema),
           TEST(output_is_checked_if_it_was_promised), TEST(each_allocation_may_fail))

@@ -62,6 +62,22 @@ print(mcp_request *req, mcp_result *out, void *user)
     return mcp_result_textf(out, "read %d", (int)read(0, &c, 1));
 }
 
+/* Raises SIGPIPE on the thread of the loop, as a write to a client that left does. */
+static int
+write_to_nobody(mcp_request *req, mcp_result *out, void *user)
+{
+    int ends[2];
+
+    (void)req;
+    (void)user;
+    if (pipe(ends) < 0)
+        return MCP_E_LIMIT;
+    close(ends[0]);
+    (void)!write(ends[1], "x", 1);
+    close(ends[1]);
+    return mcp_result_text(out, "broken");
+}
+
 static int64_t forever = 100000, briefly = 20;
 
 static mcp_server *
@@ -73,6 +89,7 @@ server_make(int64_t stop_ms)
         MCP_TOOL(.name = "nap", .run = sleep_on, .user = &briefly),
         MCP_TOOL(.name = "much", .reply = say_much),
         MCP_TOOL(.name = "print", .run = print),
+        MCP_TOOL(.name = "break", .reply = write_to_nobody),
     };
     mcp_server *server = NULL;
 
@@ -328,6 +345,27 @@ M17_a_signal_stops_it(void **state)
 }
 
 static int
+run_with_default_sigpipe(void *user)
+{
+    signal(SIGPIPE, SIG_DFL);
+    return run_stdio(user);
+}
+
+static void
+M21_a_broken_pipe_before_the_stop_kills_nobody(void **state)
+{
+    struct child child;
+
+    (void)state;
+    child_start(&child, run_with_default_sigpipe, NULL);
+    child_send(&child, REQUEST("1", "tools/call", "{\"name\":\"break\"," STAMP "}"));
+    child_read(&child, child.out, "broken");
+    kill(child.pid, SIGTERM);
+    assert_int_equal(child_wait(&child), 0);
+    child_close(&child);
+}
+
+static int
 run_slowly(void *user)
 {
     mcp_server *server = server_make(1000000);
@@ -533,6 +571,7 @@ TEST_MAIN(TEST(M16_end_of_input_ends_it),
           TEST(F28_what_was_asked_before_the_end_is_answered),
           TEST(M19_what_handlers_print_is_not_on_the_wire), TEST(stdio_is_taken_once),
           TEST(without_a_stdin_it_does_not_run), TEST(M17_a_signal_stops_it),
+          TEST(M21_a_broken_pipe_before_the_stop_kills_nobody),
           TEST(M17_a_second_one_kills), TEST(mask_and_dispositions_are_what_they_were),
           TEST(without_the_option_a_signal_does_what_it_always_did),
           TEST(M18_it_goes_with_its_parent),

@@ -32,7 +32,7 @@ owner_write(struct mcpi_due *due, const struct mcpi_due_item *item,
     if (owner_of(due)->write != 0)
         return owner_of(due)->write;
     if (item->topic == MCPI_TOPIC_UPDATED)
-        mcpi_buf_append(into, item->name.text, item->name.len);
+        mcpi_buf_append(into, item->name->text, item->name->len);
     else
         mcpi_buf_text(into, item->topic ? mcpi_topic_method(item->topic) : "first");
     return into->status;
@@ -212,13 +212,15 @@ resources_are_bounded_and_can_be_forgotten(void **state)
 static void
 item_of_somebody_else_s_needs_no_memory_and_can_be_removed(void **state)
 {
+    const struct mcpi_name names[] = {{.text = "a:", .len = 2},
+                                      {.text = "b:", .len = 2}};
     struct mcpi_due_item a, b;
     struct owner o;
 
     (void)state;
     owner_open(&o);
-    mcpi_due_item_init(&a, &o.due, MCPI_TOPIC_UPDATED, "a:", 2);
-    mcpi_due_item_init(&b, &o.due, MCPI_TOPIC_UPDATED, "b:", 2);
+    mcpi_due_item_init(&a, &o.due, MCPI_TOPIC_UPDATED, &names[0]);
+    mcpi_due_item_init(&b, &o.due, MCPI_TOPIC_UPDATED, &names[1]);
     o.f.mem->fail_at = o.f.mem->total + 1;
     o.f.mem->fail_after = true;
     mcpi_due_add(&a);

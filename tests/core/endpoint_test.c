@@ -7,7 +7,8 @@
 enum {
     SESSION = MCPI_LAST_WORD,                         /* legacy, with a session */
     SESSION_JSON = MCPI_LAST_WORD | MCPI_NO_REQUESTS, /* the same, in JSON mode */
-    STATELESS = MCPI_PRIVATE_IDS | MCPI_GONE_CANCELS | MCPI_NO_REQUESTS
+    SHARED = MCPI_PRIVATE_IDS | MCPI_GONE_CANCELS | MCPI_NO_REQUESTS, /* modern */
+    STATELESS = SHARED | MCPI_STATELESS                               /* legacy */
 };
 
 static void
@@ -209,7 +210,6 @@ D16_handler_of_a_stateless_client_that_leaves_is_canceled(void **state)
 
     (void)state;
     endpoint_open(&ep, STATELESS, NULL);
-    endpoint_greet(&ep, 0);
     endpoint_leave(&ep, endpoint_post(&ep, LEGACY_CALL("1")));
     assert_int_equal(endpoint_job(&ep)->told, 1);
     assert_int_equal(endpoint_job(&ep)->how, MCPI_CANCELED);
@@ -223,7 +223,6 @@ D16_canceling_on_leave_can_be_turned_off(void **state)
 
     (void)state;
     endpoint_open(&ep, STATELESS & ~(unsigned)MCPI_GONE_CANCELS, NULL);
-    endpoint_greet(&ep, 0);
     endpoint_leave(&ep, endpoint_post(&ep, LEGACY_CALL("1")));
     assert_int_equal(endpoint_job(&ep)->told, 0);
     endpoint_close(&ep);
@@ -236,7 +235,7 @@ E18_E19_disconnect_cancels_exactly_that_request(void **state)
     struct endpoint_stream *stays, *goes;
 
     (void)state;
-    endpoint_open(&ep, STATELESS, NULL);
+    endpoint_open(&ep, SHARED, NULL);
     stays = endpoint_post(&ep, MODERN_CALL("1"));
     goes = endpoint_post(&ep, MODERN_CALL("2"));
     endpoint_leave(&ep, goes);
@@ -260,7 +259,7 @@ E21_F35_nothing_is_said_after_the_client_has_left(void **state)
     struct mcpi_exchange *x;
 
     (void)state;
-    endpoint_open(&ep, STATELESS, NULL);
+    endpoint_open(&ep, SHARED, NULL);
     post = endpoint_post(&ep, MODERN_CALL("1"));
     x = endpoint_job(&ep)->x;
     assert_int_equal(mcpi_exchange_notify(x, "notifications/message", "{}", 2, ep.now),
@@ -283,7 +282,7 @@ E24_frame_posted_without_a_session_finds_nothing(void **state)
     struct endpoint_stream *post, *frame;
 
     (void)state;
-    endpoint_open(&ep, STATELESS, NULL);
+    endpoint_open(&ep, SHARED, NULL);
     post = endpoint_post(&ep, MODERN_CALL("1"));
     frame = endpoint_post(&ep, CANCEL("1"));
     assert_int_equal(endpoint_job(&ep)->told, 0);
@@ -301,7 +300,7 @@ E28_equal_ids_of_two_callers_never_meet(void **state)
     struct endpoint_stream *a, *b;
 
     (void)state;
-    endpoint_open(&ep, STATELESS, NULL);
+    endpoint_open(&ep, SHARED, NULL);
     a = endpoint_post(&ep, MODERN_CALL("1"));
     b = endpoint_post(&ep, MODERN_CALL("1"));
     assert_int_equal(ep.job_count, 2);
@@ -337,7 +336,7 @@ F33_ten_thousand_disconnects_leave_nothing_behind(void **state)
     long before;
 
     (void)state;
-    endpoint_open(&ep, STATELESS, NULL);
+    endpoint_open(&ep, SHARED, NULL);
     disconnect(&ep);
     before = ep.mem.live;
     for (int i = 0; i < 10000; i++)
@@ -362,6 +361,7 @@ J5_D21_abandoned_question_is_framed_on_the_stream_of_its_request(void **state)
     (void)state;
     open_session(&ep, SESSION);
     post = endpoint_post(&ep, LEGACY_CALL("1"));
+    assert_true(endpoint_job(&ep)->x->caller.askable);
     assert_int_equal(endpoint_ask(&ep, endpoint_job(&ep), &asked), 0);
     endpoint_run(&ep);
     assert_int_equal(post->count, 1);
@@ -401,6 +401,29 @@ J5_J6_frame_of_a_question_stands_before_the_last_word_of_its_request(void **stat
 }
 
 static void
+J5_J6_F29_our_own_stop_takes_a_question_back_on_the_stream_of_its_request(void **state)
+{
+    struct endpoint ep;
+    struct endpoint_stream *post;
+    struct outcome asked;
+
+    (void)state;
+    open_session(&ep, SESSION);
+    post = endpoint_post(&ep, LEGACY_CALL("1"));
+    assert_int_equal(endpoint_ask(&ep, endpoint_job(&ep), &asked), 0);
+    endpoint_run(&ep);
+    mcpi_peer_close(ep.peer[0], ep.now);
+    endpoint_run(&ep);
+    assert_int_equal(asked.status, MCP_E_CLOSED);
+    assert_int_equal(post->count, 3);
+    assert_non_null(strstr(post->sent[1], "notifications/cancelled"));
+    assert_non_null(strstr(post->sent[2], "\"error\""));
+    endpoint_finish(&ep, endpoint_job(&ep));
+    mcpi_call_free(asked.call, ep.now);
+    endpoint_close(&ep);
+}
+
+static void
 J9_question_is_refused_at_once_where_there_is_no_room_for_it(void **state)
 {
     struct endpoint ep;
@@ -411,6 +434,7 @@ J9_question_is_refused_at_once_where_there_is_no_room_for_it(void **state)
     (void)state;
     open_session(&ep, SESSION_JSON);
     post = endpoint_post(&ep, LEGACY_CALL("1"));
+    assert_false(endpoint_job(&ep)->x->caller.askable);
     assert_int_equal(endpoint_ask(&ep, endpoint_job(&ep), &asked), MCP_E_NO_CHANNEL);
     assert_int_equal(mcpi_call_start(ep.peer[0], &opt, ep.now, &asked.call),
                      MCP_E_NO_CHANNEL);
@@ -455,24 +479,26 @@ F21_second_post_with_an_id_in_flight_is_refused_on_its_own_stream(void **state)
     endpoint_close(&ep);
 }
 
-TEST_MAIN(TEST(D13_posted_frame_cancels_in_its_own_session_only),
-          TEST(D14_canceled_post_ends_with_one_error_when_its_handler_has_stopped),
-          TEST(D15_canceled_post_in_json_mode_has_its_error_as_only_message),
-          TEST(D14_F5_deaf_handler_holds_its_post_for_five_seconds_at_most),
-          TEST(D14_link_that_wants_no_last_word_is_settled_without_one),
-          TEST(F9_every_ending_settles_the_stream_once),
-          TEST(F29_stop_answers_on_every_open_stream),
-          TEST(D12_handler_of_a_session_goes_on_when_its_client_leaves),
-          TEST(D12_F2_request_whose_client_left_can_still_be_canceled_by_frame),
-          TEST(D16_handler_of_a_stateless_client_that_leaves_is_canceled),
-          TEST(D16_canceling_on_leave_can_be_turned_off),
-          TEST(E18_E19_disconnect_cancels_exactly_that_request),
-          TEST(E21_F35_nothing_is_said_after_the_client_has_left),
-          TEST(E24_frame_posted_without_a_session_finds_nothing),
-          TEST(E28_equal_ids_of_two_callers_never_meet),
-          TEST(F33_ten_thousand_disconnects_leave_nothing_behind),
-          TEST(J5_D21_abandoned_question_is_framed_on_the_stream_of_its_request),
-          TEST(J5_J6_frame_of_a_question_stands_before_the_last_word_of_its_request),
-          TEST(J9_question_is_refused_at_once_where_there_is_no_room_for_it),
-          TEST(question_on_a_stream_whose_client_left_is_closed),
-          TEST(F21_second_post_with_an_id_in_flight_is_refused_on_its_own_stream))
+TEST_MAIN(
+    TEST(D13_posted_frame_cancels_in_its_own_session_only),
+    TEST(D14_canceled_post_ends_with_one_error_when_its_handler_has_stopped),
+    TEST(D15_canceled_post_in_json_mode_has_its_error_as_only_message),
+    TEST(D14_F5_deaf_handler_holds_its_post_for_five_seconds_at_most),
+    TEST(D14_link_that_wants_no_last_word_is_settled_without_one),
+    TEST(F9_every_ending_settles_the_stream_once),
+    TEST(F29_stop_answers_on_every_open_stream),
+    TEST(D12_handler_of_a_session_goes_on_when_its_client_leaves),
+    TEST(D12_F2_request_whose_client_left_can_still_be_canceled_by_frame),
+    TEST(D16_handler_of_a_stateless_client_that_leaves_is_canceled),
+    TEST(D16_canceling_on_leave_can_be_turned_off),
+    TEST(E18_E19_disconnect_cancels_exactly_that_request),
+    TEST(E21_F35_nothing_is_said_after_the_client_has_left),
+    TEST(E24_frame_posted_without_a_session_finds_nothing),
+    TEST(E28_equal_ids_of_two_callers_never_meet),
+    TEST(F33_ten_thousand_disconnects_leave_nothing_behind),
+    TEST(J5_D21_abandoned_question_is_framed_on_the_stream_of_its_request),
+    TEST(J5_J6_frame_of_a_question_stands_before_the_last_word_of_its_request),
+    TEST(J5_J6_F29_our_own_stop_takes_a_question_back_on_the_stream_of_its_request),
+    TEST(J9_question_is_refused_at_once_where_there_is_no_room_for_it),
+    TEST(question_on_a_stream_whose_client_left_is_closed),
+    TEST(F21_second_post_with_an_id_in_flight_is_refused_on_its_own_stream))

@@ -1,6 +1,7 @@
 /* engine_test.c - one side of the protocol: what it is made with, and what it counts */
 #include "core/engine.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "support/messages.h"
@@ -224,6 +225,36 @@ error_forgets_what_was_said_before(void **state)
 }
 
 static void
+B11_error_needs_no_memory_and_says_less_without(void **state)
+{
+    struct mcpi_result r, moved;
+    struct world w;
+
+    (void)state;
+    assert_int_equal(world_open(&w, NULL), 0);
+    mcpi_result_init(&r, w.engine[SERVER]);
+    atomic_store(&w.mem->fail_at, atomic_load(&w.mem->total) + 1);
+    w.mem->fail_after = true;
+    mcpi_result_error(&r, -32000, "Connection closed");
+    assert_string_equal(r.message, "Connection closed");
+    mcpi_result_fail(&r, MCP_E_NOMEM);
+    assert_string_equal(r.message, mcp_status_text(MCP_E_NOMEM));
+    mcpi_result_error(&r, -32055, "the %s is full", "disk");
+    assert_int_equal(r.code, -32055);
+    assert_string_equal(r.message, "Internal error");
+    atomic_store(&w.mem->fail_at, 0);
+    w.mem->fail_after = false;
+    mcpi_result_error(&r, -32055, "the %s is full", "disk");
+    mcpi_result_say(&r, r.message + 4); /* a part of what it has */
+    mcpi_result_move(&moved, &r);
+    assert_string_equal(r.message, "");
+    assert_string_equal(moved.message, "disk is full");
+    mcpi_result_done(&moved);
+    assert_string_equal(moved.message, "");
+    world_close(&w);
+}
+
+static void
 set_in(struct test_mem *mem, void *user)
 {
     struct mcpi_timers timers;
@@ -254,6 +285,126 @@ capabilities_change_without_memory_if_they_were_as_long(void **state)
     assert_true(test_each_allocation_fails(set_in, NULL) > 3);
 }
 
+/* ---- versions, for links ------------------------------------------------- */
+
+static struct mcpi_engine *
+engine_of(struct test_mem *mem, struct mcpi_timers *timers, enum mcpi_era era)
+{
+    struct mcpi_engine_options opt = {
+        .role = MCPI_SERVER, .era = era, .router = &router, .identity = {.info = INFO}};
+    struct mcpi_engine *e;
+
+    test_mem_init(mem);
+    mcpi_timers_init(timers);
+    opt.mem = &mem->allocator;
+    opt.timers = timers;
+    assert_int_equal(mcpi_engine_new(&opt, &e), 0);
+    return e;
+}
+
+static void
+version_is_found_in_the_eras_that_are_served(void **state)
+{
+    static const struct {
+        enum mcpi_era era;
+        const char *text;
+        bool found, modern;
+    } cases[] = {
+        {MCPI_ERA_BOTH, "2026-07-28", true, true},
+        {MCPI_ERA_BOTH, "2025-11-25", true, false},
+        {MCPI_ERA_BOTH, "2024-11-05", true, false},
+        {MCPI_ERA_BOTH, "2025-11-26", false, false},
+        {MCPI_ERA_BOTH, "", false, false},
+        {MCPI_ERA_BOTH, NULL, false, false},
+        {MCPI_ERA_MODERN, "2026-07-28", true, true},
+        {MCPI_ERA_MODERN, "2025-11-25", false, false},
+        {MCPI_ERA_LEGACY, "2026-07-28", false, false},
+        {MCPI_ERA_LEGACY, "2025-03-26", true, false},
+    };
+    struct mcpi_timers timers;
+    struct mcpi_engine *e;
+    struct test_mem mem;
+    const char *version;
+    char text[32];
+    bool modern;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        e = engine_of(&mem, &timers, cases[i].era);
+        modern = !cases[i].modern;
+        (void)snprintf(text, sizeof(text), "%s", cases[i].text);
+        version = mcpi_engine_version(e, text, &modern);
+        assert_int_equal(version != NULL, cases[i].found);
+        assert_int_equal(modern, cases[i].modern);
+        if (version) {
+            assert_string_equal(version, cases[i].text);
+            assert_ptr_not_equal(version, text);
+        }
+        assert_int_equal(mcpi_engine_free(e), 0);
+        test_mem_done(&mem);
+    }
+}
+
+static void
+refusal_of_a_version_says_which_are_served(void **state)
+{
+    const struct mcpi_id seven = mcpi_id_int(7), none = {0};
+    struct mcpi_timers timers;
+    struct mcpi_engine *e;
+    struct test_mem mem;
+    struct mcpi_buf buf;
+
+    (void)state;
+    e = engine_of(&mem, &timers, MCPI_ERA_MODERN);
+    mcpi_buf_init(&buf, &mem.allocator, 4096);
+    mcpi_buf_text(&buf, "before ");
+    mcpi_engine_refuse_version(e, &seven, "1999-\"x\"", &buf);
+    mcpi_buf_char(&buf, '\0');
+    assert_string_equal(
+        buf.data, "before {\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32022,"
+                  "\"message\":\"Unsupported protocol version\",\"data\":{"
+                  "\"supported\":[\"2026-07-28\"],\"requested\":\"1999-\\\"x\\\"\"}}}");
+    mcpi_buf_clear(&buf);
+    mcpi_engine_refuse_version(e, &none, "", &buf);
+    mcpi_buf_char(&buf, '\0');
+    assert_null(strstr(buf.data, "\"id\""));
+    assert_non_null(strstr(buf.data, "-32022"));
+    mcpi_buf_done(&buf);
+    assert_int_equal(mcpi_engine_free(e), 0);
+    test_mem_done(&mem);
+}
+
+static void
+refuse_flow(struct test_mem *mem, void *user)
+{
+    const struct mcpi_id seven = mcpi_id_int(7);
+    struct mcpi_engine_options opt = {
+        .role = MCPI_SERVER, .router = &router, .identity = {.info = INFO}};
+    struct mcpi_timers timers;
+    struct mcpi_engine *e;
+    struct mcpi_buf buf;
+
+    (void)user;
+    mcpi_timers_init(&timers);
+    opt.mem = &mem->allocator;
+    opt.timers = &timers;
+    if (mcpi_engine_new(&opt, &e) < 0)
+        return;
+    mcpi_buf_init(&buf, &mem->allocator, 4096);
+    mcpi_engine_refuse_version(e, &seven, "1999-01-01", &buf);
+    if (buf.status == 0)
+        assert_non_null(strstr(buf.data, "-32022"));
+    mcpi_buf_done(&buf);
+    assert_int_equal(mcpi_engine_free(e), 0);
+}
+
+static void
+refusal_of_a_version_without_memory_is_shorter_or_none(void **state)
+{
+    (void)state;
+    assert_true(test_each_allocation_fails(refuse_flow, NULL) > 3);
+}
+
 TEST_MAIN(TEST(identity_must_be_made_of_objects), TEST(identity_is_kept_as_one_line),
           TEST(capabilities_change_without_memory_if_they_were_as_long),
           TEST(every_allocation_of_a_new_engine_may_fail), TEST(zero_means_the_default),
@@ -261,4 +412,8 @@ TEST_MAIN(TEST(identity_must_be_made_of_objects), TEST(identity_is_kept_as_one_l
           TEST(F5_engine_with_a_running_handler_is_not_freed),
           TEST(counts_follow_a_request_through_its_life),
           TEST(refusal_is_cut_between_characters),
-          TEST(error_forgets_what_was_said_before))
+          TEST(error_forgets_what_was_said_before),
+          TEST(B11_error_needs_no_memory_and_says_less_without),
+          TEST(version_is_found_in_the_eras_that_are_served),
+          TEST(refusal_of_a_version_says_which_are_served),
+          TEST(refusal_of_a_version_without_memory_is_shorter_or_none))

@@ -162,7 +162,7 @@ L7_call_that_is_canceled_while_its_next_leg_opens_takes_it_back(void **state)
 
 static bool
 on_more(void *user, struct mcpi_call *call, int status, const struct mcpi_rpc *last,
-        struct mcpi_turn *next)
+        struct mcpi_next_leg *next)
 {
     struct claimer *c = MCPI_CONTAINER(user, struct claimer, out);
 

@@ -55,6 +55,70 @@ text_is_copied(void **state)
     mcp_doc_free(doc);
 }
 
+/* Values are counted by what stands before them, also by what only stands in a text; a
+ * few too many are better than one too few. Indented ones are read in another way. */
+static void
+values_have_as_much_room_as_they_need(void **state)
+{
+    static const char *const items[] = {
+        "{}",       "[]",    "1",        "{\"a\":1}", "[[],{}]",      "\"\"",
+        "\"[{:,\"", " null", "\n [ 1 ]", "[\n1,\n2]", "{\n\"a\": {}}"};
+    enum { ITEMS = sizeof(items) / sizeof(items[0]), MOST = 400 };
+    char text[MOST * 16];
+    size_t len;
+    mcp_doc *doc;
+
+    (void)state;
+    for (size_t count = 0; count < MOST; count += 1 + count / 8) {
+        for (size_t i = 0; i < 2 * ITEMS; i++) {
+            len = (size_t)snprintf(text, sizeof(text), i < ITEMS ? "[" : "[\n ");
+            for (size_t n = 0; n < count; n++)
+                len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
+                                        n > 0 ? "," : "", items[(n * 7 + i) % ITEMS]);
+            len += (size_t)snprintf(text + len, sizeof(text) - len, "]");
+            assert_int_equal(mcp_doc_parse(text, len, NULL, &doc, NULL), 0);
+            assert_int_equal(mcp_json_count(mcp_doc_root(doc)), count);
+            for (size_t n = 0; n < count; n++)
+                assert_true(mcp_json_get_type(mcp_json_at(mcp_doc_root(doc), n)) !=
+                            MCP_JSON_ABSENT);
+            mcp_doc_free(doc);
+        }
+    }
+}
+
+static void
+text_that_breaks_off_has_room_too(void **state)
+{
+    static const char *const starts[] = {"[", "[\n ", "{\"\":", "{\n \"\":"};
+    static const char *const middles[] = {"[", "[ ", "{\"\":"};
+    char text[256];
+    size_t len;
+
+    (void)state;
+    for (size_t i = 0; i < 4 * 3; i++) {
+        len = (size_t)snprintf(text, sizeof(text), "%s", starts[i % 4]);
+        for (size_t depth = 0; depth < 40; depth++) {
+            text[len] = '1';
+            assert_int_equal(parse_status(text, len + 1, NULL), MCP_E_SYNTAX);
+            len += (size_t)snprintf(text + len, sizeof(text) - len, "%s",
+                                    middles[i / 4]);
+        }
+    }
+}
+
+static void
+document_of_a_short_text_is_short(void **state)
+{
+    static const char text[] =
+        "{\"one long key and its value\":\"and one long value\"}";
+    mcp_doc *doc;
+
+    (void)state;
+    assert_int_equal(mcpi_doc_parse(NULL, text, sizeof(text) - 1, &limits, &doc), 0);
+    assert_true(mcpi_doc_bytes(doc) <= 80 + 3 * 16 + sizeof(text) + 8);
+    mcp_doc_free(doc);
+}
+
 static void
 what_is_not_json_is_a_syntax_error(void **state)
 {
@@ -455,6 +519,9 @@ no_document_has_no_root(void **state)
 }
 
 TEST_MAIN(TEST(every_kind_of_value_is_read), TEST(text_is_copied),
+          TEST(values_have_as_much_room_as_they_need),
+          TEST(text_that_breaks_off_has_room_too),
+          TEST(document_of_a_short_text_is_short),
           TEST(what_is_not_json_is_a_syntax_error),
           TEST(numbers_json_does_not_have_are_syntax_errors),
           TEST(bad_utf8_is_a_syntax_error), TEST(error_says_where),

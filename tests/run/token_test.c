@@ -127,6 +127,25 @@ F2_a_reason_is_clean_and_short(void **state)
 }
 
 static void
+F2_a_long_reason_is_cut_for_want_of_memory(void **state)
+{
+    char reason[MCPI_REASON_MAX + 1];
+    struct test_mem mem;
+    struct mcpi_token *token = make_token(&mem);
+    size_t len;
+
+    (void)state;
+    memset(reason, 'x', MCPI_REASON_MAX);
+    reason[MCPI_REASON_MAX] = '\0';
+    atomic_store(&mem.fail_at, atomic_load(&mem.total) + 1);
+    assert_true(mcpi_token_set(token, reason, true));
+    len = strlen(mcpi_token_reason(token));
+    assert_true(len > 16 && len < MCPI_REASON_MAX);
+    assert_memory_equal(mcpi_token_reason(token), reason, len);
+    drop_token(token, &mem);
+}
+
+static void
 the_last_reference_frees_it(void **state)
 {
     struct test_mem mem;
@@ -660,9 +679,11 @@ F26_hooks_come_and_go_while_the_token_is_set(void **state)
 }
 
 TEST_MAIN(TEST(F2_the_first_set_wins_and_its_reason_stays),
-          TEST(F2_a_reason_is_clean_and_short), TEST(the_last_reference_frees_it),
-          TEST(each_allocation_may_fail), TEST(F3_waits_wake_when_the_token_is_set),
-          TEST(F3_a_wait_has_a_limit), TEST(F3_the_descriptor_is_readable_once_set),
+          TEST(F2_a_reason_is_clean_and_short),
+          TEST(F2_a_long_reason_is_cut_for_want_of_memory),
+          TEST(the_last_reference_frees_it), TEST(each_allocation_may_fail),
+          TEST(F3_waits_wake_when_the_token_is_set), TEST(F3_a_wait_has_a_limit),
+          TEST(F3_the_descriptor_is_readable_once_set),
           TEST(F3_a_descriptor_asked_for_late_is_readable_at_once),
           TEST(without_descriptors_only_the_descriptor_fails),
           TEST(F3_hooks_run_once_in_order_on_the_setting_thread),

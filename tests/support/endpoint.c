@@ -1,6 +1,7 @@
 /* endpoint.c - a server whose link has a stream for each request */
 #include "support/endpoint.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,11 +39,33 @@ op_close(struct mcpi_peer *peer, enum mcpi_closing how)
 {
     struct endpoint *ep = mcpi_peer_link(peer);
 
-    (void)how;
+    ep->how = how;
     ep->closes++;
 }
 
-static const struct mcpi_link_ops link_ops = {
+static void
+op_fail(struct mcpi_outlet *outlet, int status)
+{
+    struct endpoint_stream *stream = mcpi_outlet_link(outlet);
+
+    stream->failed++;
+    stream->fail_status = status;
+}
+
+static void
+op_detach(struct mcpi_outlet *outlet)
+{
+    struct endpoint_stream *stream = mcpi_outlet_link(outlet);
+
+    stream->detached++;
+}
+
+static const struct mcpi_link_ops link_ops = {.wake = op_wake,
+                                              .settle = op_settle,
+                                              .fail = op_fail,
+                                              .detach = op_detach,
+                                              .close = op_close};
+static const struct mcpi_link_ops bare_ops = {
     .wake = op_wake, .settle = op_settle, .close = op_close};
 
 /* ---- handlers ------------------------------------------------------------ */
@@ -67,13 +90,35 @@ job_ended(struct mcpi_exchange *x, enum mcpi_ending how, const char *reason)
     job_of(x)->how = how;
 }
 
+/* Nothing holds a run that lasts: it is over when it is told. */
+static void
+lasting_ended(struct mcpi_exchange *x, enum mcpi_ending how, const char *reason)
+{
+    struct mcpi_result result;
+
+    job_ended(x, how, reason);
+    job_of(x)->finished = true;
+    mcpi_result_init(&result, x->engine);
+    mcpi_exchange_finish(x, &result, x->engine->now);
+}
+
+static void
+lasting_closing(struct mcpi_exchange *x, struct mcpi_result *last)
+{
+    (void)x;
+    mcpi_buf_text(&last->body, "{\"over\":true}");
+}
+
 static const struct mcpi_served_ops job_ops = {.begin = job_begin, .ended = job_ended};
+static const struct mcpi_served_ops lasting_ops = {
+    .begin = job_begin, .ended = lasting_ended, .closing = lasting_closing};
 
 static int
 on_route(void *user, struct mcpi_exchange *x, struct mcpi_refusal *why)
 {
     struct endpoint *ep = user;
     struct endpoint_job *job;
+    bool lasting;
 
     (void)why;
     if (strncmp(x->rpc.method_name, "no/", 3) == 0)
@@ -82,7 +127,8 @@ on_route(void *user, struct mcpi_exchange *x, struct mcpi_refusal *why)
     assert_non_null(job);
     job->x = mcpi_exchange_ref(x);
     append((void ***)&ep->jobs, &ep->job_count, job);
-    mcpi_exchange_serve(x, &job_ops, job);
+    lasting = strncmp(x->rpc.method_name, "last/", 5) == 0;
+    mcpi_exchange_serve(x, lasting ? &lasting_ops : &job_ops, job);
     return 0;
 }
 
@@ -96,14 +142,27 @@ endpoint_job(struct endpoint *ep)
 }
 
 void
-endpoint_finish(struct endpoint *ep, struct endpoint_job *job)
+endpoint_finish_long(struct endpoint *ep, struct endpoint_job *job, size_t bytes)
 {
     struct mcpi_result result;
 
     mcpi_result_init(&result, ep->engine);
-    mcpi_buf_text(&result.body, "{}");
+    if (bytes > 0) {
+        mcpi_buf_text(&result.body, "{\"text\":\"");
+        for (size_t i = 0; i < bytes; i++)
+            mcpi_buf_char(&result.body, 'x');
+        mcpi_buf_text(&result.body, "\"}");
+    } else {
+        mcpi_buf_text(&result.body, "{}");
+    }
     job->finished = true;
     mcpi_exchange_finish(job->x, &result, ep->now);
+}
+
+void
+endpoint_finish(struct endpoint *ep, struct endpoint_job *job)
+{
+    endpoint_finish_long(ep, job, 0);
 }
 
 static void
@@ -130,14 +189,28 @@ endpoint_ask(struct endpoint *ep, struct endpoint_job *job, struct outcome *out)
 
 /* ---- making and freeing -------------------------------------------------- */
 
-void
-endpoint_open(struct endpoint *ep, unsigned traits, const struct mcpi_times *times)
+static void
+on_log(void *user, enum mcp_log_level level, const char *line)
 {
+    struct endpoint *ep = user;
+    size_t used = strlen(ep->log);
+
+    snprintf(ep->log + used, sizeof(ep->log) - used, "%c: %s\n", " EWID"[level], line);
+}
+
+void
+endpoint_open_with(struct endpoint *ep, const struct endpoint_options *wanted)
+{
+    const struct mcpi_link_ops *ops = wanted->bare ? &bare_ops : &link_ops;
     struct mcpi_engine_options opt = {
         .role = MCPI_SERVER,
+        .era = wanted->era,
         .identity = {.info = "{\"name\":\"test-endpoint\",\"version\":\"1\"}"},
         .router = &router,
         .trace = wire_trace,
+        .log = {on_log, ep, MCP_LOG_WARNING},
+        .limits = wanted->limits,
+        .times = wanted->times,
         .seed = {4, 3, 2, 1},
     };
 
@@ -148,15 +221,23 @@ endpoint_open(struct endpoint *ep, unsigned traits, const struct mcpi_times *tim
     opt.mem = &ep->mem.allocator;
     opt.timers = &ep->timers;
     opt.router_user = ep;
-    if (times)
-        opt.times = *times;
     assert_int_equal(mcpi_engine_new(&opt, &ep->engine), 0);
     mcpi_engine_at(ep->engine, ep->now);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(mcpi_peer_new(ep->engine, &link_ops, traits, ep, &ep->peer[i]),
-                         0);
+        assert_int_equal(
+            mcpi_peer_new(ep->engine, ops, wanted->traits, ep, &ep->peer[i]), 0);
         ep->own[i].peer = ep->peer[i];
     }
+}
+
+void
+endpoint_open(struct endpoint *ep, unsigned traits, const struct mcpi_times *times)
+{
+    struct endpoint_options opt = {.traits = traits};
+
+    if (times)
+        opt.times = *times;
+    endpoint_open_with(ep, &opt);
 }
 
 static void
@@ -193,7 +274,8 @@ void
 endpoint_close(struct endpoint *ep)
 {
     for (int i = 0; i < 2; i++)
-        mcpi_peer_lost(ep->peer[i], MCP_E_CLOSED, ep->now);
+        if (ep->peer[i])
+            mcpi_peer_lost(ep->peer[i], MCP_E_CLOSED, ep->now);
     for (size_t i = 0; i < ep->job_count; i++)
         if (!ep->jobs[i]->finished)
             endpoint_finish(ep, ep->jobs[i]);
@@ -213,11 +295,12 @@ endpoint_close(struct endpoint *ep)
 /* ---- messages in and out ------------------------------------------------- */
 
 struct endpoint_stream *
-endpoint_post_to(struct endpoint *ep, int peer, const char *text)
+endpoint_post_as(struct endpoint *ep, int peer, const char *text, const char *version,
+                 const char *principal)
 {
     const struct mcpi_json_limits limits = {1 << 20, 64};
     struct endpoint_stream *stream = calloc(1, sizeof(*stream));
-    struct mcpi_arrival arrival = {0};
+    struct mcpi_arrival arrival = {.version = version, .principal = principal};
 
     assert_non_null(stream);
     stream->peer = ep->peer[peer];
@@ -227,8 +310,16 @@ endpoint_post_to(struct endpoint *ep, int peer, const char *text)
                                     &arrival.take_doc),
                      0);
     arrival.outlet = stream->outlet;
+    ep->mem.fail_at = ep->fail_next > 0 ? ep->mem.total + ep->fail_next : 0;
     mcpi_peer_receive(ep->peer[peer], &arrival, ep->now);
+    ep->mem.fail_at = 0;
     return stream;
+}
+
+struct endpoint_stream *
+endpoint_post_to(struct endpoint *ep, int peer, const char *text)
+{
+    return endpoint_post_as(ep, peer, text, NULL, NULL);
 }
 
 struct endpoint_stream *
@@ -260,6 +351,7 @@ stream_run(struct endpoint *ep, struct endpoint_stream *stream,
         if (out) {
             assert_true(stream->count < ENDPOINT_SENT_MAX);
             mcpi_buf_char(&buf, '\0');
+            stream->codes[stream->count] = mcpi_out_code(out);
             stream->sent[stream->count] = strdup(buf.data);
             assert_non_null(stream->sent[stream->count++]);
             mcpi_out_done(out, 0, ep->now);
@@ -274,7 +366,8 @@ void
 endpoint_run(struct endpoint *ep)
 {
     for (int i = 0; i < 2; i++)
-        stream_run(ep, &ep->own[i], mcpi_peer_outlet(ep->peer[i]));
+        if (ep->peer[i])
+            stream_run(ep, &ep->own[i], mcpi_peer_outlet(ep->peer[i]));
     for (size_t i = 0; i < ep->stream_count; i++)
         stream_run(ep, ep->streams[i], ep->streams[i]->outlet);
 }

@@ -1,0 +1,44 @@
+/* principal_test.c - who asks, as handlers see it */
+#include "api/raw_client.h"
+#include "api/request.h"
+
+static void
+nobody_in_particular_is_an_empty_text(void **state)
+{
+    (void)state;
+    assert_string_equal(mcp_request_principal(NULL), "");
+}
+
+static void
+the_principal_is_the_one_of_the_exchange(void **state)
+{
+    struct mcpi_exchange x = {.caller = {.principal = "alice"}};
+    struct mcp_request req = {.x = &x};
+
+    (void)state;
+    assert_string_equal(mcp_request_principal(&req), "alice");
+}
+
+static int
+whoami(mcp_request *req, mcp_result *out, void *user)
+{
+    (void)user;
+    return mcp_result_textf(out, "<%s>", mcp_request_principal(req));
+}
+
+static void
+nobody_is_known_on_a_pipe(void **state)
+{
+    struct raw raw;
+
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    raw_tool(&raw, MCP_TOOL(.name = "whoami", .reply = whoami));
+    raw_start(&raw, RAW_MODERN);
+    raw_call(&raw, "1", "whoami", NULL);
+    raw_expect(&raw, "\"<>\"");
+    raw_done(&raw);
+}
+
+TEST_MAIN(TEST(nobody_in_particular_is_an_empty_text),
+          TEST(the_principal_is_the_one_of_the_exchange),
+          TEST_ERAS(nobody_is_known_on_a_pipe))
