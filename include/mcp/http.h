@@ -1,13 +1,23 @@
 /*
  * mcp/http.h - MCP over HTTP, in the library libmcp-http
  *
+ *     char url[MCP_HTTP_URL_MAX];
+ *
+ *     r = mcp_server_listen_http(server, &MCP_HTTP_OPTIONS(.port = 8080), url, &err);
+ *     r = mcp_server_run(server, &MCP_RUN_OPTIONS(.signals = true), &err);
+ *
+ * One URL serves clients of both eras at once; which one a request is of is decided for
+ * each request. In 2026-07-28 a client cancels by closing its request's own response,
+ * in whatever phase that is. In 2025-11-25 and before it posts a cancel into its
+ * session, and a lost connection cancels nothing, unless there is no session.
+ *
  * A program that only speaks over pipes neither includes this nor links TLS or an HTTP
- * client. The transport itself is still to come; so far the library tells its version.
+ * client.
  */
 #ifndef MCP_HTTP_H
 #define MCP_HTTP_H
 
-#include <mcp/base.h>
+#include <mcp/server.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,6 +25,225 @@ extern "C" {
 
 /* The version of libmcp-http at run time, "0.1.0", never NULL. [any] */
 MCP_API const char *mcp_http_version(void);
+
+/* ---- a request, as the hooks below see it ------------------------------- */
+
+typedef struct mcp_http_field {
+    const char *name; /* as it came; names are compared without case */
+    const char *value;
+} mcp_http_field;
+
+/* Everything is borrowed for the call. */
+typedef struct mcp_http_request {
+    size_t size;
+    const char *method;           /* "POST" */
+    const char *target;           /* path and query, as it came */
+    const mcp_http_field *fields; /* headers, in order */
+    size_t field_count;
+    const char *body;
+    size_t body_length;
+    const char *address; /* of the client, for logs; NULL: not known */
+    bool secure;         /* it came over TLS */
+} mcp_http_request;
+
+#define MCP_HTTP_REQUEST(...) \
+    ((mcp_http_request){.size = sizeof(mcp_http_request), __VA_ARGS__})
+
+/* The value of a header, or NULL; the first one if there are several. [any] */
+MCP_API const char *mcp_http_header(const mcp_http_request *request, const char *name);
+
+/* ---- who asks ----------------------------------------------------------- */
+
+/*
+ * Asked for each request before anything of it is served. Answer the ticket once, with
+ * allow or deny, from inside or later, from any thread. A client that leaves meanwhile
+ * is not served: the answer then goes nowhere, but must still be given.
+ *
+ * The principal names the credential: a session belongs to the one that opened it, and
+ * nobody else finds it (D20); what a client brings back sealed is good for the same one
+ * only. Handlers see it: mcp_request_principal.
+ */
+typedef struct mcp_http_ticket mcp_http_ticket;
+typedef void mcp_http_identify_fn(void *user, const mcp_http_request *request,
+                                  mcp_http_ticket *ticket);
+
+/* principal is copied, at most 1024 bytes; "" or NULL: nobody in particular. [any] */
+MCP_API void mcp_http_allow(mcp_http_ticket *ticket, const char *principal);
+
+/* status is 401 or 403, or another error; challenge is the value of WWW-Authenticate, or
+ * NULL; message is for people, or NULL. Copied. [any] */
+MCP_API void mcp_http_deny(mcp_http_ticket *ticket, int status, const char *challenge,
+                           const char *message);
+
+/* ---- what clients can come back for (2025-11-25) ------------------------- */
+
+/*
+ * Where events of a session's streams are kept, so that a client that lost its
+ * connection gets what it missed. Events of a stream are numbered from 1 without a gap,
+ * and appended in order. Functions are called on loop threads, of one session always on
+ * the same, and must not block. session and stream name a stream together.
+ */
+typedef struct mcp_event_store {
+    size_t size;
+    /* Keep an event: data is a JSON-RPC message, or "" for one that only has an id.
+     * Negative: it is not kept; the stream goes on and can then not be resumed past it. */
+    int (*append)(void *self, const char *session, uint64_t stream, uint64_t number,
+                  const char *data, size_t length);
+    /* Call each(user, ...) for every event of that stream after that number, in order.
+     * MCP_E_INVAL: the stream or the number is not known, or not any more. */
+    int (*replay)(void *self, const char *session, uint64_t stream, uint64_t after,
+                  void (*each)(void *user, uint64_t number, const char *data,
+                               size_t length),
+                  void *user);
+    /* The stream is over and was delivered, or its session is: stream 0. */
+    void (*forget)(void *self, const char *session, uint64_t stream);
+    void *self;
+} mcp_event_store;
+
+#define MCP_EVENT_STORE(...) \
+    ((mcp_event_store){.size = sizeof(mcp_event_store), __VA_ARGS__})
+
+/* One in memory. At most that many bytes of events for each session, the oldest leave
+ * first; 0: 1 MiB. For any number of servers, which it outlives. */
+typedef struct mcp_memory_store mcp_memory_store;
+MCP_API int mcp_memory_store_new(const mcp_allocator *allocator, size_t session_bytes,
+                                 mcp_memory_store **ret_store);
+MCP_API void mcp_memory_store_free(mcp_memory_store *store); /* NULL ok */
+MCP_API const mcp_event_store *mcp_memory_store_interface(
+    const mcp_memory_store *store);
+
+/* ---- listening ---------------------------------------------------------- */
+
+/* Zero means the default, here as everywhere; what is named -1 turns something off. */
+typedef struct mcp_http_options {
+    size_t size;
+
+    /* Where. */
+    const char *host; /* a name or address of this machine; NULL: "127.0.0.1" */
+    int port;         /* 0: any that is free; the URL says which */
+    const char *path; /* NULL: "/mcp" */
+    unsigned threads; /* loop threads on this port, this server's own among them; 0: 1.
+                         Handlers of kind start and reply then run on several threads at
+                         once, though never twice for one request */
+    const char *tls_certificate; /* PEM files; NULL: plain HTTP */
+    const char *tls_key;
+
+    /* How answers look. */
+    bool json;      /* no streams, so no progress, logs or questions on the way; but for
+                       subscriptions/listen, which is nothing else (H22) */
+    bool stateless; /* legacy clients get no session: nothing is kept between requests,
+                       no questions; a client that leaves cancels (D16) */
+    bool stateless_runs_on; /* except that it does not */
+    bool silent_end;        /* a canceled legacy request ends without -32800 (X1) */
+    const mcp_event_store *store; /* makes legacy streams resumable; outlives the
+                                     server. NULL: they are not */
+    int64_t retry_ms;             /* what resuming clients are told to wait: 1 s */
+
+    /* Who may come. */
+    mcp_http_identify_fn *identify; /* NULL: everybody, as nobody in particular */
+    void *identify_user;
+    /* Values of Host that are ours, without a port, NULL at the end: with a loopback
+     * address the names of loopback always are. NULL on another address: any (put a
+     * list here then, against DNS rebinding). */
+    const char *const *hosts;
+    /* Values of Origin that may call, "https://app.example", NULL at the end; "*": any.
+     * Pages of this server's own origin on loopback always may. Those listed are also
+     * told so by CORS headers; nobody else is. */
+    const char *const *origins;
+
+    /* Times. */
+    int64_t ping_ms;  /* a stream is never quiet for longer: 15 s; -1: it may be */
+    int64_t head_ms;  /* for a request's head to arrive: 10 s */
+    int64_t body_ms;  /* for its body: 60 s */
+    int64_t idle_ms;  /* of a connection without a request: 75 s */
+    int64_t write_ms; /* for a client to take what waits for it: 30 s */
+    int64_t session_idle_ms; /* of a session without request or stream: 30 min; -1 */
+
+    /* Limits, each for one loop thread. */
+    size_t connections;     /* 16384; more are turned away with 503 */
+    size_t sessions;        /* 10000; likewise */
+    size_t session_streams; /* GET streams, and streams somebody may come back for, of
+                              one session: 64; 429 */
+    size_t body_bytes;      /* 16 MiB; 413 */
+    size_t head_bytes;      /* 32 KiB; 431 */
+
+    /* The transport of 2024-11-05, where a client keeps one stream for all answers. NULL:
+     * not served. */
+    const char *sse_path;     /* such as "/sse": GET opens the stream */
+    const char *message_path; /* NULL: "/message"; where messages are posted */
+} mcp_http_options;
+
+#define MCP_HTTP_OPTIONS(...) \
+    ((mcp_http_options){.size = sizeof(mcp_http_options), __VA_ARGS__})
+
+#define MCP_HTTP_URL_MAX 512
+
+/*
+ * Serve on a port of this machine; opt may be NULL. Returns when clients can connect;
+ * they are answered when the server runs. ret_url, which has room for MCP_HTTP_URL_MAX
+ * bytes or is NULL, says where. Several can listen, on several ports.
+ * MCP_E_INVAL: options, address, certificate (err says which), or the port is taken;
+ * MCP_E_LIMIT: descriptors, threads; MCP_E_CLOSED: the server has stopped. [any]
+ */
+MCP_API int mcp_server_listen_http(mcp_server *server, const mcp_http_options *opt,
+                                   char *ret_url, mcp_error *err);
+
+/* ---- inside another HTTP server ------------------------------------------ */
+
+/*
+ * A program that has an HTTP server hands us the requests of one path, and gets answers:
+ *
+ *     mcp_http_mount_new(server, &MCP_HTTP_OPTIONS(...), &mount, &err);
+ *     mcp_http_serve(mount, &request, &ops, user, &turn);     for each request
+ *     mcp_http_turn_free(turn);                               when it is answered, or the
+ *                                                             client is gone
+ *
+ * Freeing a turn that is not answered is the cancel, where a disconnect is one. Of the
+ * options, those for sockets mean nothing here; threads is one.
+ */
+typedef struct mcp_http_mount mcp_http_mount;
+typedef struct mcp_http_turn mcp_http_turn;
+
+/* How an answer comes, on the server's own loop thread, in order: do not block there.
+ * What is borrowed is good for the call. Not called any more once mcp_http_turn_free has
+ * returned. */
+typedef struct mcp_http_turn_ops {
+    size_t size;
+    /* The head, and what there is of the body: all of it if last. */
+    void (*begin)(void *user, int status, const mcp_http_field *fields,
+                  size_t field_count, const char *body, size_t length, bool last);
+    /* More of the body, to be sent at once. */
+    void (*more)(void *user, const char *body, size_t length, bool last);
+    /* It ends here without an end: break the connection. */
+    void (*abort)(void *user);
+} mcp_http_turn_ops;
+
+/* On the server's own loop; requests are answered when that runs. Host is only checked
+ * against options.hosts, since the address is not ours. opt may be NULL. [any] */
+MCP_API int mcp_http_mount_new(mcp_server *server, const mcp_http_options *opt,
+                               mcp_http_mount **ret_mount, mcp_error *err);
+
+/* All turns must be freed. The server may be gone before. NULL ok [any] */
+MCP_API void mcp_http_mount_free(mcp_http_mount *mount);
+
+/* Hand in a request, whole; it is copied. ops is borrowed until the turn is freed. The
+ * first of them may run before this returns; *ret_turn is written before. At most as many
+ * turns as options.connections.
+ * MCP_E_CLOSED: the server has stopped; MCP_E_LIMIT, MCP_E_NOMEM: answer 503;
+ * MCP_E_INVAL: no request, or ops lacks a function. [any] */
+MCP_API int mcp_http_serve(mcp_http_mount *mount, const mcp_http_request *request,
+                           const mcp_http_turn_ops *ops, void *user,
+                           mcp_http_turn **ret_turn);
+
+/* The client does not read: hold what comes (true), or go on. What waits is bounded as
+ * on a connection of our own; if it waits for longer than options.write_ms the turn is
+ * aborted. [any] */
+MCP_API void mcp_http_turn_pause(mcp_http_turn *turn, bool pause);
+
+/* Done with it. If it was not answered the client has left. Waits for one of its ops that
+ * runs on another thread, so hold no lock that these take. [any, also from inside ops]
+ * NULL ok */
+MCP_API void mcp_http_turn_free(mcp_http_turn *turn);
 
 #ifdef __cplusplus
 }

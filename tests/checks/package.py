@@ -11,7 +11,13 @@ int main(void) { return puts(mcp_version()) < 0; }
 HTTP = """
 #include <mcp/http.h>
 #include <stdio.h>
-int main(void) { puts(mcp_version()); return puts(mcp_http_version()) < 0; }
+int main(void)
+{
+    mcp_error err;
+    int r = mcp_server_listen_http(NULL, NULL, NULL, &err);
+    puts(mcp_version());
+    return puts(mcp_http_version()) < 0 || r != MCP_E_INVAL;
+}
 """
 PROJECT = """
 cmake_minimum_required(VERSION 3.21)

@@ -1,0 +1,149 @@
+/* http_copy.c - requests and pieces of answers, in one block each */
+#include "link/http_copy.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+
+static size_t
+fields_size(const mcp_http_field *fields, size_t count)
+{
+    size_t size = count * sizeof(*fields);
+
+    for (size_t i = 0; i < count; i++)
+        size += strlen(fields[i].name) + strlen(fields[i].value) + 2;
+    return size;
+}
+
+/* White space around a value does not belong to it, however careless who read it was. */
+static const char *
+value_trim(const char *value, size_t *ret_len)
+{
+    size_t len;
+
+    value += strspn(value, " \t");
+    len = strlen(value);
+    while (len > 0 && (value[len - 1] == ' ' || value[len - 1] == '\t'))
+        len--;
+    *ret_len = len;
+    return value;
+}
+
+/* The fields go to `into`, their texts to *at. */
+static void
+fields_copy(mcp_http_field *into, char **at, const mcp_http_field *fields, size_t count)
+{
+    const char *value;
+    size_t len;
+
+    for (size_t i = 0; i < count; i++) {
+        into[i].name = mcpi_text_stow(at, fields[i].name, strlen(fields[i].name));
+        value = value_trim(fields[i].value, &len);
+        into[i].value = mcpi_text_stow(at, value, len);
+    }
+}
+
+/* ---- requests ------------------------------------------------------------ */
+
+struct request {
+    struct mcpi_http_in in; /* first: who frees that frees all */
+    mcp_http_field fields[];
+};
+
+struct mcpi_http_in *
+mcpi_http_in_copy(const mcp_allocator *mem, const struct mcpi_http_in *in,
+                  size_t max_body)
+{
+    size_t method_len = strlen(in->method_name);
+    size_t target_len = strlen(in->target);
+    size_t address_len = in->address ? strlen(in->address) : 0;
+    size_t body_len = in->body_len <= max_body ? in->body_len : 0;
+    struct request *copy;
+    char *at;
+
+    copy = mcpi_alloc(mem, sizeof(*copy) + fields_size(in->fields, in->field_count) +
+                               method_len + target_len + address_len + body_len + 4);
+    if (!copy)
+        return NULL;
+    copy->in = *in;
+    copy->in.fields = copy->fields;
+    copy->in.known = NULL;
+    at = (char *)(copy->fields + in->field_count);
+    fields_copy(copy->fields, &at, in->fields, in->field_count);
+    copy->in.method_name = mcpi_text_stow(&at, in->method_name, method_len);
+    copy->in.target = mcpi_text_stow(&at, in->target, target_len);
+    copy->in.address = mcpi_text_stow(&at, in->address, address_len);
+    copy->in.body = NULL;
+    if (in->body_len <= max_body)
+        copy->in.body = mcpi_text_stow(&at, in->body ? in->body : "", body_len);
+    return &copy->in;
+}
+
+/* ---- pieces of answers --------------------------------------------------- */
+
+void
+mcpi_http_piece_of(const struct mcpi_http_out *out, bool last,
+                   mcp_http_field fields[MCPI_HTTP_PIECE_FIELDS],
+                   struct mcpi_http_piece *ret_piece)
+{
+    size_t count = 0;
+
+    assert(out->field_count + 2 <= MCPI_HTTP_PIECE_FIELDS);
+    if (out->type)
+        fields[count++] = (mcp_http_field){"Content-Type", out->type};
+    for (size_t i = 0; i < out->field_count; i++)
+        fields[count++] = out->fields[i];
+    if (out->close)
+        fields[count++] = (mcp_http_field){"Connection", "close"};
+    *ret_piece = (struct mcpi_http_piece){.status = out->status,
+                                          .fields = fields,
+                                          .field_count = count,
+                                          .body = out->body ? out->body : "",
+                                          .body_len = out->body ? out->body_len : 0,
+                                          .last = last};
+}
+
+void
+mcpi_http_piece_head(const struct mcpi_http_piece *piece, struct mcpi_http_out *ret_out)
+{
+    const mcp_http_field *fields = piece->fields;
+    size_t count = piece->field_count;
+
+    *ret_out = (struct mcpi_http_out){
+        .status = piece->status, .body = piece->body, .body_len = piece->body_len};
+    if (count > 0 && strcmp(fields[0].name, "Content-Type") == 0) {
+        ret_out->type = fields[0].value;
+        fields++;
+        count--;
+    }
+    if (count > 0 && strcmp(fields[count - 1].name, "Connection") == 0) {
+        ret_out->close = true;
+        count--;
+    }
+    ret_out->fields = fields;
+    ret_out->field_count = count;
+}
+
+struct mcpi_http_piece *
+mcpi_http_piece_copy(const mcp_allocator *mem, const struct mcpi_http_piece *piece)
+{
+    struct mcpi_http_piece *copy;
+    mcp_http_field *fields;
+    char *at;
+
+    copy = mcpi_alloc(mem, sizeof(*copy) +
+                               fields_size(piece->fields, piece->field_count) +
+                               piece->body_len + 1);
+    if (!copy)
+        return NULL;
+    *copy = *piece;
+    mcpi_list_init(&copy->node);
+    fields = (mcp_http_field *)(copy + 1);
+    at = (char *)(fields + piece->field_count);
+    fields_copy(fields, &at, piece->fields, piece->field_count);
+    copy->fields = fields;
+    copy->body = mcpi_text_stow(&at, piece->body, piece->body_len);
+    return copy;
+}

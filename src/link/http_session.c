@@ -1,0 +1,542 @@
+/*
+ * http_session.c - legacy sessions
+ *
+ *   found -> ending -> closing -> freed
+ *
+ * ending: no request finds it any more; all that it asked is canceled, and every POST
+ * gets its last word. closing: core wants the link closed; each stream writes what it
+ * has and ends, and the last one to do so wakes the session's flush. Only there is it
+ * freed, where nothing of core is on the stack. Core bounds the time (cut).
+ */
+#include "link/http_session.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "link/http_session_id.h"
+#include "wire/rpc.h"
+
+static int64_t
+session_now(const struct mcpi_session *session)
+{
+    return mcpi_loop_now(session->endpoint->loop);
+}
+
+/* ---- its streams ----------------------------------------------------------- */
+
+static struct mcpi_http_stream *
+stream_of(const struct mcpi_list *node)
+{
+    return MCPI_CONTAINER(node, struct mcpi_http_stream, in_session);
+}
+
+/* The GET that gets what belongs to no request, or NULL. */
+static struct mcpi_http_stream *
+session_taker(const struct mcpi_session *session)
+{
+    const struct mcpi_list *node;
+    struct mcpi_http_stream *s;
+
+    for (node = session->kept.prev; node != &session->kept; node = node->prev) {
+        s = stream_of(node);
+        if (s->is_get && s->turn)
+            return s;
+    }
+    return NULL;
+}
+
+bool
+mcpi_session_is_taker(const struct mcpi_session *session,
+                      const struct mcpi_http_stream *stream)
+{
+    return session_taker(session) == stream;
+}
+
+static bool
+session_has_client(const struct mcpi_session *session)
+{
+    const struct mcpi_list *node;
+
+    if (!mcpi_list_empty(&session->streams))
+        return true;
+    for (node = session->kept.next; node != &session->kept; node = node->next)
+        if (stream_of(node)->turn)
+            return true;
+    return false;
+}
+
+static void
+session_keep(struct mcpi_session *session, struct mcpi_http_stream *s, bool keep)
+{
+    mcpi_list_remove(&s->in_session);
+    mcpi_list_append(keep ? &session->kept : &session->streams, &s->in_session);
+    if (s->kept != keep)
+        session->kept_count += keep ? 1 : -(size_t)1;
+    s->kept = keep;
+}
+
+/* Room for one more that somebody may come back for, at the cost of the one that waits
+ * for the longest time. False: all have clients. */
+static bool
+session_make_room(struct mcpi_session *session)
+{
+    const struct mcpi_list *node;
+    struct mcpi_http_stream *s;
+
+    if (session->kept_count < session->endpoint->http->session_streams)
+        return true;
+    for (node = session->kept.next; node != &session->kept; node = node->next) {
+        s = stream_of(node);
+        if (s->turn)
+            continue;
+        mcpi_session_forget(session, s->number);
+        mcpi_http_stream_end(s);
+        return true;
+    }
+    return false;
+}
+
+/* Who has a client now may have to say what waits. */
+static void
+session_wake_taker(struct mcpi_session *session)
+{
+    struct mcpi_http_stream *taker = session_taker(session);
+
+    if (taker)
+        mcpi_http_stream_wake(taker);
+}
+
+void
+mcpi_session_attached(struct mcpi_session *session, struct mcpi_http_stream *stream)
+{
+    session_keep(session, stream, stream->is_get);
+}
+
+void
+mcpi_session_detached(struct mcpi_session *session, struct mcpi_http_stream *stream)
+{
+    session->touched = session_now(session);
+    if (!stream->kept) {
+        (void)session_make_room(session); /* or it is one above: its client was there */
+        session_keep(session, stream, true);
+    }
+    session_wake_taker(session);
+}
+
+void
+mcpi_session_left(struct mcpi_session *session, struct mcpi_http_stream *stream)
+{
+    session->touched = session_now(session);
+    mcpi_list_remove(&stream->in_session);
+    if (stream->kept)
+        session->kept_count--;
+    if (stream->is_get)
+        session_wake_taker(session);
+    if (session->closing)
+        mcpi_loop_flush(session->endpoint->loop, &session->flush);
+}
+
+void
+mcpi_session_forget(struct mcpi_session *session, uint64_t number)
+{
+    const mcp_event_store *store = session->endpoint->http->store;
+
+    store->forget(store->self, session->id, number);
+}
+
+void
+mcpi_session_delivered(struct mcpi_session *session, uint64_t number)
+{
+    unsigned at;
+
+    for (at = 0; at < MCPI_SESSION_DELIVERED; at++)
+        if (session->delivered[at] == number)
+            return; /* once more, to somebody who came back */
+    at = session->history++ % MCPI_SESSION_DELIVERED;
+    if (session->delivered[at] != 0)
+        mcpi_session_forget(session, session->delivered[at]);
+    session->delivered[at] = number;
+}
+
+/* ---- the end --------------------------------------------------------------- */
+
+static void
+session_hide(struct mcpi_session *session)
+{
+    if (session->ending)
+        return;
+    session->ending = true;
+    (void)mcpi_map_remove(&session->endpoint->sessions, &session->by_id);
+    mcpi_timer_disarm(mcpi_loop_timers(session->endpoint->loop), &session->idle);
+}
+
+static void
+session_end_streams(struct mcpi_list *list)
+{
+    struct mcpi_list *node;
+
+    while ((node = mcpi_list_first(list)) != NULL)
+        mcpi_http_stream_end(stream_of(node));
+}
+
+static void
+session_free(struct mcpi_session *session)
+{
+    struct mcpi_endpoint *endpoint = session->endpoint;
+    const mcp_event_store *store = endpoint->http->store;
+
+    session_hide(session);
+    session_end_streams(&session->streams);
+    session_end_streams(&session->kept);
+    mcpi_flush_cancel(&session->flush);
+    mcpi_peer_lost(session->peer, MCP_E_CLOSED, session_now(session));
+    mcpi_peer_free(session->peer);
+    if (store)
+        store->forget(store->self, session->id, 0);
+    mcpi_free(endpoint->mem, session->principal);
+    mcpi_free(endpoint->mem, session);
+    mcpi_endpoint_count(endpoint, -1, 0);
+    mcpi_endpoint_check(endpoint);
+}
+
+/* Has all been written that waits? Requests end their own streams. */
+static bool
+session_is_written(const struct mcpi_session *session)
+{
+    const struct mcpi_http_stream *taker = session_taker(session);
+
+    if (!mcpi_list_empty(&session->streams))
+        return false;
+    return !taker ||
+           (!taker->busy && mcpi_outlet_is_empty(mcpi_peer_outlet(session->peer)));
+}
+
+static void
+on_flush(struct mcpi_flush *flush)
+{
+    struct mcpi_session *session = MCPI_CONTAINER(flush, struct mcpi_session, flush);
+
+    if (session->cut || (session->closing && session_is_written(session)))
+        session_free(session);
+}
+
+void
+mcpi_session_end(struct mcpi_session *session, const char *reason)
+{
+    if (session->ending)
+        return;
+    session_hide(session);
+    mcpi_peer_end(session->peer, reason, session_now(session));
+}
+
+void
+mcpi_session_close(struct mcpi_session *session)
+{
+    mcpi_peer_drain(session->peer, session_now(session));
+}
+
+/* Core may close one from inside, which then leaves the map: so all are taken out of it
+ * before the first is touched. */
+void
+mcpi_session_close_all(struct mcpi_endpoint *endpoint)
+{
+    struct mcpi_map_node *node, *all = NULL;
+
+    while ((node = mcpi_map_any(&endpoint->sessions)) != NULL) {
+        (void)mcpi_map_remove(&endpoint->sessions, node);
+        node->next = all;
+        all = node;
+    }
+    while (all) {
+        node = all;
+        all = node->next;
+        mcpi_map_add(&endpoint->sessions, node, node->hash);
+        mcpi_session_close(MCPI_CONTAINER(node, struct mcpi_session, by_id));
+    }
+}
+
+/* ---- idle ------------------------------------------------------------------ */
+
+/* How long it may be idle. Whoever has only said initialize has not shown that it means
+ * it: a storm of those must not take all places for long. */
+static int64_t
+session_patience(const struct mcpi_session *session)
+{
+    int64_t idle_ms = session->endpoint->http->session_idle_ms;
+    int64_t ms = idle_ms > 0 ? idle_ms : MCPI_NEVER / 1000;
+
+    if (!session->is_used && ms > MCPI_SESSION_FRESH_MS)
+        ms = MCPI_SESSION_FRESH_MS;
+    return ms * 1000;
+}
+
+static void
+session_arm(struct mcpi_session *session, int64_t from)
+{
+    int64_t when = mcpi_time_add(from, session_patience(session));
+
+    mcpi_timer_arm(mcpi_loop_timers(session->endpoint->loop), &session->idle, when);
+}
+
+/* Who is busy now, or was asked something meanwhile, is looked at again later (D18). */
+static void
+on_idle(struct mcpi_timer *timer, int64_t now)
+{
+    struct mcpi_session *session = MCPI_CONTAINER(timer, struct mcpi_session, idle);
+
+    if (!mcpi_peer_is_idle(session->peer) || session_has_client(session))
+        session_arm(session, now);
+    else if (mcpi_time_add(session->touched, session_patience(session)) > now)
+        session_arm(session, session->touched);
+    else
+        mcpi_session_end(session, "the session was idle for too long");
+}
+
+void
+mcpi_session_touch(struct mcpi_session *session)
+{
+    session->touched = session_now(session);
+    session->is_used = true;
+}
+
+/* ---- what core asks -------------------------------------------------------- */
+
+/* Whose wire object an outlet is; NULL: the peer's own, and nobody listens. */
+static struct mcpi_http_stream *
+outlet_stream(struct mcpi_outlet *outlet)
+{
+    struct mcpi_peer *peer = mcpi_outlet_peer(outlet);
+
+    if (outlet == mcpi_peer_outlet(peer))
+        return session_taker(mcpi_peer_link(peer));
+    return mcpi_outlet_link(outlet);
+}
+
+static void
+op_wake(struct mcpi_outlet *outlet)
+{
+    struct mcpi_http_stream *s = outlet_stream(outlet);
+
+    if (s)
+        mcpi_http_stream_wake(s);
+}
+
+static void
+op_settle(struct mcpi_outlet *outlet)
+{
+    mcpi_http_stream_settle(mcpi_outlet_link(outlet));
+}
+
+static void
+op_fail(struct mcpi_outlet *outlet, int status)
+{
+    mcpi_http_stream_fail(mcpi_outlet_link(outlet), status);
+}
+
+static void
+op_detach(struct mcpi_outlet *outlet)
+{
+    struct mcpi_http_stream *s = outlet_stream(outlet);
+
+    if (s)
+        mcpi_http_stream_detach(s);
+}
+
+static void
+op_close(struct mcpi_peer *peer, enum mcpi_closing how)
+{
+    struct mcpi_session *session = mcpi_peer_link(peer);
+
+    session_hide(session);
+    session->closing = true;
+    session->cut = session->cut || how == MCPI_CLOSE_NOW;
+    mcpi_loop_flush(session->endpoint->loop, &session->flush);
+}
+
+static const struct mcpi_link_ops session_ops = {.wake = op_wake,
+                                                 .settle = op_settle,
+                                                 .fail = op_fail,
+                                                 .detach = op_detach,
+                                                 .close = op_close};
+
+/* ---- making and finding ---------------------------------------------------- */
+
+static int
+session_open_peer(struct mcpi_session *session)
+{
+    const mcp_http_options *http = session->endpoint->http;
+    unsigned traits = http->silent_end ? 0 : MCPI_LAST_WORD;
+
+    if (http->json)
+        traits |= MCPI_NO_REQUESTS;
+    return mcpi_peer_new(session->endpoint->engine, &session_ops, traits, session,
+                         &session->peer);
+}
+
+static int
+session_set_up(struct mcpi_session *session, const char *principal)
+{
+    const mcp_allocator *mem = session->endpoint->mem;
+    size_t size = strlen(principal) + 1;
+    int r;
+
+    r = mcpi_session_id_make(session->id, session->endpoint->opt.shard);
+    if (r < 0)
+        return r;
+    session->principal = mcpi_alloc(mem, size);
+    if (!session->principal)
+        return MCP_E_NOMEM;
+    memcpy(session->principal, principal, size);
+    r = session_open_peer(session);
+    if (r < 0)
+        mcpi_free(mem, session->principal);
+    return r;
+}
+
+static uint64_t
+id_hash(const struct mcpi_endpoint *endpoint, const char *id)
+{
+    return mcpi_map_hash(&endpoint->sessions, id, strlen(id));
+}
+
+int
+mcpi_session_new(struct mcpi_endpoint *endpoint, const char *principal,
+                 struct mcpi_session **ret_session)
+{
+    struct mcpi_session *session;
+    int r;
+
+    if (endpoint->session_count >= endpoint->http->sessions)
+        return MCP_E_LIMIT;
+    session = mcpi_alloc_zero(endpoint->mem, sizeof(*session));
+    if (!session)
+        return MCP_E_NOMEM;
+    session->endpoint = endpoint;
+    mcpi_list_init(&session->streams);
+    mcpi_list_init(&session->kept);
+    mcpi_timer_init(&session->idle, on_idle);
+    mcpi_flush_init(&session->flush, on_flush);
+    r = session_set_up(session, principal ? principal : "");
+    if (r < 0) {
+        mcpi_free(endpoint->mem, session);
+        return r;
+    }
+    mcpi_map_add(&endpoint->sessions, &session->by_id, id_hash(endpoint, session->id));
+    mcpi_endpoint_count(endpoint, 1, 0);
+    session->touched = session_now(session);
+    session_arm(session, session->touched);
+    *ret_session = session;
+    return 0;
+}
+
+static bool
+session_has_id(const struct mcpi_map_node *node, const void *id)
+{
+    return mcpi_session_id_is(id, MCPI_CONTAINER(node, struct mcpi_session, by_id)->id);
+}
+
+struct mcpi_session *
+mcpi_session_find(struct mcpi_endpoint *endpoint, const char *id, const char *principal)
+{
+    struct mcpi_map_node *node;
+    struct mcpi_session *session;
+
+    if (strlen(id) >= MCPI_SESSION_ID)
+        return NULL;
+    node = mcpi_map_find(&endpoint->sessions, id_hash(endpoint, id), session_has_id,
+                         id);
+    if (!node)
+        return NULL;
+    session = MCPI_CONTAINER(node, struct mcpi_session, by_id);
+    if (!mcpi_session_id_is(principal ? principal : "", session->principal))
+        return NULL;
+    return session;
+}
+
+/* ---- GET ------------------------------------------------------------------- */
+
+static struct mcpi_http_stream *
+list_find(const struct mcpi_list *list, uint64_t number)
+{
+    const struct mcpi_list *node;
+
+    for (node = list->next; node != list; node = node->next)
+        if (stream_of(node)->number == number && stream_of(node)->outlet)
+            return stream_of(node);
+    return NULL;
+}
+
+/* Only of this session: what others were told is none of its business. */
+static int
+session_resume(struct mcpi_session *session, const struct mcpi_http_stream_options *opt,
+               const char *event)
+{
+    struct mcpi_http_stream *s;
+    uint64_t stream, after;
+
+    if (!mcpi_event_id_read(event, &stream, &after) || stream == 0)
+        return MCP_E_INVAL;
+    s = list_find(&session->kept, stream);
+    if (!s)
+        s = list_find(&session->streams, stream);
+    if (s)
+        return mcpi_http_stream_resume(s, after, opt->turn);
+    return mcpi_http_stream_replay(opt, stream, after);
+}
+
+static int
+session_listen(struct mcpi_session *session, const struct mcpi_http_stream_options *opt)
+{
+    struct mcpi_http_stream *s;
+
+    if (!session_make_room(session))
+        return MCP_E_LIMIT;
+    return mcpi_http_stream_new(opt, &s);
+}
+
+static void
+get_refuse(struct mcpi_session *session, struct mcpi_turn *turn, int status)
+{
+    struct mcpi_endpoint *endpoint = session->endpoint;
+
+    /* Not 404, which says that the session is gone, and not a fresh stream: who waits
+     * for an answer would wait there for ever (D9). */
+    if (status == MCP_E_INVAL)
+        mcpi_endpoint_refuse(endpoint, turn, 400, NULL, MCPI_RPC_INVALID_REQUEST,
+                             "Last-Event-ID names no event that is still known");
+    else if (status == MCP_E_LIMIT)
+        mcpi_endpoint_refuse(endpoint, turn, 429, NULL, MCPI_RPC_INTERNAL_ERROR,
+                             "Too many streams of this session");
+    else
+        mcpi_endpoint_refuse(endpoint, turn, 503, NULL, MCPI_RPC_INTERNAL_ERROR,
+                             "Out of memory");
+}
+
+void
+mcpi_session_get(struct mcpi_session *session, struct mcpi_turn *turn,
+                 const struct mcpi_http_in *in)
+{
+    const mcp_http_options *http = session->endpoint->http;
+    const char *event = mcpi_http_get(in, "last-event-id", NULL);
+    struct mcpi_http_stream_options opt = {.endpoint = session->endpoint,
+                                           .session = session,
+                                           .peer = session->peer,
+                                           .turn = turn,
+                                           .may_sse = true,
+                                           .resumable = http->store != NULL,
+                                           .is_get = true};
+    int r;
+
+    mcpi_session_touch(session);
+    if (http->json) {
+        mcpi_endpoint_refuse(session->endpoint, turn, 405, NULL,
+                             MCPI_RPC_INVALID_REQUEST, "This server has no streams");
+        return;
+    }
+    if (http->store && event && *event)
+        r = session_resume(session, &opt, event);
+    else
+        r = session_listen(session, &opt);
+    if (r < 0)
+        get_refuse(session, turn, r);
+}

@@ -1,0 +1,314 @@
+/*
+ * memory_store.c - events of sessions' streams, in memory
+ *
+ * A session has one queue of events, of all its streams in the order they came; when it
+ * holds too many bytes the oldest leave. So of each stream the first events are missing
+ * and never one in between: where one could not be kept, all before it are dropped too.
+ *
+ * The lock is for the map and the list of sessions. The events of one session are
+ * touched by one thread only (mcp/http.h), so they are read without it: no lock is held
+ * while somebody else's function runs. Who is being read is not thrown out meanwhile.
+ */
+#include "link/memory_store.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "run/random.h"
+
+struct event {
+    struct mcpi_list node;
+    uint64_t stream, number;
+    size_t len;
+    char data[];
+};
+
+struct session {
+    struct mcpi_map_node by_id;
+    struct mcpi_list node;   /* the store's; who was told something last is last */
+    struct mcpi_list events; /* the oldest first */
+    size_t bytes;            /* of them */
+    bool reading;            /* under lock: must stay */
+    char id[];
+};
+
+struct mcp_memory_store {
+    const mcp_allocator *mem;
+    mcp_event_store interface;
+    size_t session_bytes;
+    pthread_mutex_t lock;      /* for all that follows */
+    struct mcpi_map sessions;  /* by id */
+    struct mcpi_list in_order; /* the same */
+};
+
+/* ---- events of one session ------------------------------------------------- */
+
+static struct event *
+event_of(const struct mcpi_list *node)
+{
+    return MCPI_CONTAINER(node, struct event, node);
+}
+
+static size_t
+event_weight(size_t len)
+{
+    return sizeof(struct event) + len;
+}
+
+static void
+event_drop(struct mcp_memory_store *store, struct session *session, struct event *event)
+{
+    mcpi_list_remove(&event->node);
+    session->bytes -= event_weight(event->len);
+    mcpi_free(store->mem, event);
+}
+
+/* Of that stream; 0: all. */
+static void
+session_drop(struct mcp_memory_store *store, struct session *session, uint64_t stream)
+{
+    struct mcpi_list *node = session->events.next;
+    struct event *event;
+
+    while (node != &session->events) {
+        event = event_of(node);
+        node = node->next;
+        if (stream == 0 || event->stream == stream)
+            event_drop(store, session, event);
+    }
+}
+
+static int
+session_append(struct mcp_memory_store *store, struct session *session,
+               const struct event *like, const char *data)
+{
+    size_t weight = event_weight(like->len);
+    struct event *event;
+
+    if (weight > store->session_bytes)
+        return MCP_E_LIMIT;
+    event = mcpi_alloc(store->mem, weight);
+    if (!event)
+        return MCP_E_NOMEM;
+    while (session->bytes + weight > store->session_bytes)
+        event_drop(store, session, event_of(mcpi_list_first(&session->events)));
+    *event = *like;
+    if (like->len > 0)
+        memcpy(event->data, data, like->len);
+    mcpi_list_append(&session->events, &event->node);
+    session->bytes += weight;
+    return 0;
+}
+
+/* Nothing is missing behind that number if it is there, or the one behind it. */
+static bool
+session_knows(const struct session *session, uint64_t stream, uint64_t number)
+{
+    const struct mcpi_list *node;
+    const struct event *event;
+
+    for (node = session->events.next; node != &session->events; node = node->next) {
+        event = event_of(node);
+        if (event->stream == stream &&
+            (event->number == number || event->number - 1 == number))
+            return true;
+    }
+    return false;
+}
+
+/* ---- sessions; all under lock ---------------------------------------------- */
+
+static struct session *
+session_of(const struct mcpi_map_node *node)
+{
+    return MCPI_CONTAINER(node, struct session, by_id);
+}
+
+static bool
+session_has_id(const struct mcpi_map_node *node, const void *id)
+{
+    return strcmp(session_of(node)->id, id) == 0;
+}
+
+static uint64_t
+id_hash(const struct mcp_memory_store *store, const char *id)
+{
+    return mcpi_map_hash(&store->sessions, id, strlen(id));
+}
+
+static struct session *
+store_find(const struct mcp_memory_store *store, const char *id)
+{
+    struct mcpi_map_node *node;
+
+    node = mcpi_map_find(&store->sessions, id_hash(store, id), session_has_id, id);
+    return node ? session_of(node) : NULL;
+}
+
+static void
+store_remove(struct mcp_memory_store *store, struct session *session)
+{
+    (void)mcpi_map_remove(&store->sessions, &session->by_id);
+    mcpi_list_remove(&session->node);
+    session_drop(store, session, 0);
+    mcpi_free(store->mem, session);
+}
+
+static void
+store_make_room(struct mcp_memory_store *store)
+{
+    struct mcpi_list *node = store->in_order.next;
+    struct session *session;
+
+    while (store->sessions.count >= MCPI_STORE_SESSIONS && node != &store->in_order) {
+        session = MCPI_CONTAINER(node, struct session, node);
+        node = node->next;
+        if (!session->reading)
+            store_remove(store, session);
+    }
+}
+
+static struct session *
+store_add(struct mcp_memory_store *store, const char *id)
+{
+    size_t size = strlen(id) + 1;
+    struct session *session;
+
+    store_make_room(store);
+    session = mcpi_alloc(store->mem, sizeof(*session) + size);
+    if (!session)
+        return NULL;
+    *session = (struct session){.bytes = 0};
+    memcpy(session->id, id, size);
+    mcpi_list_init(&session->node);
+    mcpi_list_init(&session->events);
+    mcpi_map_add(&store->sessions, &session->by_id, id_hash(store, id));
+    return session;
+}
+
+/* ---- the interface --------------------------------------------------------- */
+
+static int
+store_append(void *self, const char *id, uint64_t stream, uint64_t number,
+             const char *data, size_t len)
+{
+    struct mcp_memory_store *store = self;
+    const struct event like = {.stream = stream, .number = number, .len = len};
+    struct session *session;
+    int r = MCP_E_NOMEM;
+
+    pthread_mutex_lock(&store->lock);
+    session = store_find(store, id);
+    if (!session)
+        session = store_add(store, id);
+    if (session) {
+        mcpi_list_remove(&session->node);
+        mcpi_list_append(&store->in_order, &session->node);
+        r = session_append(store, session, &like, data);
+        if (r < 0)
+            session_drop(store, session, stream);
+    }
+    pthread_mutex_unlock(&store->lock);
+    return r;
+}
+
+static int
+store_replay(void *self, const char *id, uint64_t stream, uint64_t after,
+             void (*each)(void *user, uint64_t number, const char *data, size_t length),
+             void *user)
+{
+    struct mcp_memory_store *store = self;
+    const struct mcpi_list *node;
+    const struct event *event;
+    struct session *session;
+
+    pthread_mutex_lock(&store->lock);
+    session = store_find(store, id);
+    if (session && !session_knows(session, stream, after))
+        session = NULL;
+    if (session)
+        session->reading = true;
+    pthread_mutex_unlock(&store->lock);
+    if (!session)
+        return MCP_E_INVAL;
+    for (node = session->events.next; node != &session->events; node = node->next) {
+        event = event_of(node);
+        if (event->stream == stream && event->number > after)
+            each(user, event->number, event->data, event->len);
+    }
+    pthread_mutex_lock(&store->lock);
+    session->reading = false;
+    pthread_mutex_unlock(&store->lock);
+    return 0;
+}
+
+static void
+store_forget(void *self, const char *id, uint64_t stream)
+{
+    struct mcp_memory_store *store = self;
+    struct session *session;
+
+    pthread_mutex_lock(&store->lock);
+    session = store_find(store, id);
+    if (session && stream != 0)
+        session_drop(store, session, stream);
+    else if (session)
+        store_remove(store, session);
+    pthread_mutex_unlock(&store->lock);
+}
+
+/* ---- making and freeing ---------------------------------------------------- */
+
+int
+mcp_memory_store_new(const mcp_allocator *allocator, size_t session_bytes,
+                     mcp_memory_store **ret_store)
+{
+    const mcp_allocator *mem = mcpi_mem_or_malloc(allocator);
+    unsigned char seed[MCPI_SEED_SIZE];
+    struct mcp_memory_store *store;
+    int r;
+
+    if (!ret_store)
+        return MCP_E_INVAL;
+    r = mcpi_random(seed, sizeof(seed));
+    if (r < 0)
+        return r;
+    store = mcpi_alloc_zero(mem, sizeof(*store));
+    if (!store)
+        return MCP_E_NOMEM;
+    if (pthread_mutex_init(&store->lock, NULL) != 0) {
+        mcpi_free(mem, store);
+        return MCP_E_NOMEM;
+    }
+    store->mem = mem;
+    store->session_bytes = session_bytes > 0 ? session_bytes : MCPI_STORE_BYTES;
+    store->interface = MCP_EVENT_STORE(.append = store_append, .replay = store_replay,
+                                       .forget = store_forget, .self = store);
+    mcpi_map_init(&store->sessions, mem, seed);
+    mcpi_list_init(&store->in_order);
+    *ret_store = store;
+    return 0;
+}
+
+void
+mcp_memory_store_free(mcp_memory_store *store)
+{
+    struct mcpi_map_node *node;
+
+    if (!store)
+        return;
+    while ((node = mcpi_map_any(&store->sessions)) != NULL)
+        store_remove(store, session_of(node));
+    mcpi_map_done(&store->sessions);
+    pthread_mutex_destroy(&store->lock);
+    mcpi_free(store->mem, store);
+}
+
+const mcp_event_store *
+mcp_memory_store_interface(const mcp_memory_store *store)
+{
+    return store ? &store->interface : NULL;
+}
