@@ -6,7 +6,8 @@
  * Spawns probe-server and speaks to it over stdio, in each era of the protocol: a call, a
  * call with progress, and then fifty calls of a tool that takes one of ten resources,
  * abandoned by cancel, by timeout and by scope; and fifty of one that ignores its cancel.
- * After each scene the server itself says what is still alive in it.
+ * After each scene the server itself says what is still alive in it. Then the same over
+ * HTTP: demo_http.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,16 +17,16 @@
 
 #include <mcp/client.h>
 
-enum { FIFTY = 50, BAR = 40, PATIENCE_MS = 10000 };
+#include "demo.h"
 
-static const char *const columns[] = {"live_handlers", "pool_free", "workers",
-                                      "open_fds",      "started",   "cancelled"};
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+static const char *const columns[COLUMNS] = {"live_handlers", "pool_free", "workers",
+                                             "open_fds",      "started",   "cancelled"};
+enum { BAR = 40 };
 
 static mcp_client *client;
 static mcp_error err;
 
-static void
+void
 must(int status, const char *what)
 {
     if (status == 0)
@@ -34,7 +35,7 @@ must(int status, const char *what)
     exit(1);
 }
 
-static void
+void
 nap(long ms)
 {
     struct timespec left = {ms / 1000, (ms % 1000) * 1000000};
@@ -44,21 +45,15 @@ nap(long ms)
 
 /* ---- what is alive in the server -------------------------------------------------- */
 
-static void
-ask_stats(int64_t into[COLUMNS])
+void
+read_stats(const mcp_json *stats, int64_t into[COLUMNS])
 {
-    mcp_reply *reply = NULL;
-    const mcp_json *stats;
-
-    must(mcp_client_call_tool(client, "stats", NULL, NULL, &reply, &err), "stats");
-    stats = mcp_reply_structured(reply);
     for (int i = 0; i < COLUMNS; i++)
         into[i] = mcp_json_int(mcp_json_get(stats, columns[i]), -1);
-    mcp_reply_free(reply);
 }
 
 static void
-print_row(const char *scene, const int64_t stats[COLUMNS])
+show(const char *scene, const int64_t stats[COLUMNS])
 {
     printf("  %-30s", scene);
     for (int i = 0; i < COLUMNS; i++)
@@ -66,7 +61,7 @@ print_row(const char *scene, const int64_t stats[COLUMNS])
     printf("\n");
 }
 
-static void
+void
 print_head(void)
 {
     printf("  %-30s", "");
@@ -75,20 +70,38 @@ print_head(void)
     printf("\n");
 }
 
-/* A handler that was told needs a moment to return. */
-static void
-print_when_calm(const char *scene)
+void
+print_row(const char *scene, ask_fn *ask)
 {
     int64_t stats[COLUMNS];
 
-    for (int waited = 0; waited < PATIENCE_MS; waited += 10) {
-        ask_stats(stats);
-        if (stats[0] == 0)
-            break;
+    ask(stats);
+    show(scene, stats);
+}
+
+/* A handler that was told needs a moment to return. */
+void
+print_when_calm(const char *scene, ask_fn *ask)
+{
+    int64_t stats[COLUMNS];
+
+    ask(stats);
+    for (int waited = 0; stats[0] != 0 && waited < PATIENCE_MS; waited += 10) {
         nap(10);
+        ask(stats);
     }
-    print_row(scene, stats);
+    show(scene, stats);
     must(stats[0] == 0 ? 0 : MCP_E_STATE, "handlers are left behind");
+}
+
+static void
+ask_stats(int64_t into[COLUMNS])
+{
+    mcp_reply *reply = NULL;
+
+    must(mcp_client_call_tool(client, "stats", NULL, NULL, &reply, &err), "stats");
+    read_stats(mcp_reply_structured(reply), into);
+    mcp_reply_free(reply);
 }
 
 /* ---- scenes ------------------------------------------------------------------- */
@@ -163,29 +176,27 @@ play(const char *server, enum mcp_era era)
     const mcp_client_options me = MCP_CLIENT_OPTIONS(.name = "demo", .version = "1.0",
                                                      .era = era);
     mcp_reply *reply = NULL;
-    int64_t stats[COLUMNS];
 
     must(mcp_client_spawn(command, &me, &client, &err), server);
     printf("protocol %s, over stdio\n\n", mcp_client_version(client));
     greet();
     print_head();
-    print_when_calm("after one call");
+    print_when_calm("after one call", ask_stats);
     abandon_fifty("hang", "{\"seconds\":60}", BY_CANCEL, MCP_E_CANCELED);
-    print_when_calm("50 hang, canceled");
+    print_when_calm("50 hang, canceled", ask_stats);
     abandon_fifty("hang", "{\"seconds\":60}", BY_TIMEOUT, MCP_E_TIMEOUT);
-    print_when_calm("50 hang, timed out");
+    print_when_calm("50 hang, timed out", ask_stats);
     abandon_fifty("hang", "{\"seconds\":60}", BY_SCOPE, MCP_E_CANCELED);
-    print_when_calm("50 hang, one scope canceled");
+    print_when_calm("50 hang, one scope canceled", ask_stats);
     abandon_fifty("hang_async", "{\"seconds\":60}", BY_SCOPE, MCP_E_CANCELED);
-    print_when_calm("50 hang_async, scope canceled");
+    print_when_calm("50 hang_async, scope canceled", ask_stats);
     abandon_fifty("deaf", "{\"seconds\":1.5}", BY_CANCEL, MCP_E_CANCELED);
-    ask_stats(stats);
-    print_row("50 deaf, canceled: still there", stats);
+    print_row("50 deaf, canceled: still there", ask_stats);
     must(mcp_client_call_tool(client, "hang", "{\"seconds\":0}", NULL, &reply, &err),
          "hang");
     printf("  and meanwhile another hang:    %s\n", mcp_reply_text(reply));
     mcp_reply_free(reply);
-    print_when_calm("50 deaf, a moment later");
+    print_when_calm("50 deaf, a moment later", ask_stats);
     mcp_client_free(client);
     printf("\n");
 }
@@ -214,6 +225,7 @@ main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     play(server, MCP_ERA_MODERN);
     play(server, MCP_ERA_LEGACY);
+    play_http(server);
     printf("Every abandoned call ended once, the server heard of each, nothing is "
            "left.\n");
     return 0;

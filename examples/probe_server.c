@@ -1,8 +1,21 @@
 /*
  * probe_server.c - a server to measure with: what is left after calls were canceled?
  *
- *     probe-server                on stdin and stdout
- *     probe-server --unix PATH    on a Unix socket, for many clients
+ *     probe-server                       on stdin and stdout
+ *     probe-server --unix PATH           on a Unix socket, for many clients
+ *     probe-server --http HOST:PORT ...  on a port; its URL is the first line on stdout
+ *
+ *   --json            answers are never streams
+ *   --stateless       clients of 2025 and before get no session
+ *   --threads N       loop threads
+ *   --tls CERT KEY    PEM files
+ *   --resume          clients of 2025 can come back for what they missed; and a tool `later`
+ *                     that lets them go
+ *   --sse             also the transport of 2024, at /sse and /message
+ *   --bearer          a request needs an Authorization header, which names the caller; and
+ *                     a tool `whoami` that says it
+ *   --origin ORIGIN   pages from there may call
+ *   --ping MS         a stream is never quiet for longer
  *
  * Its tools hang, count, ignore their cancel, and tell what is still alive in it. `hang`
  * takes one of ten resources while it runs, as a tool with a database would. `ask` asks
@@ -10,6 +23,8 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +33,8 @@
 #include <unistd.h>
 
 #include <mcp/ask.h>
-#include <mcp/server.h>
+
+#include "probe.h"
 
 #define RESOURCES 10
 
@@ -245,6 +261,7 @@ hang_async(mcp_request *req, mcp_result *out, void *user)
     enter();
     if (nap) {
         nap->req = req;
+        (void)mcp_request_progress(req, 0, 1, NULL); /* over HTTP: opens a stream */
         r = mcp_timer_new(mcp_request_loop(req), seconds_ms(req), nap_over, nap,
                           &nap->timer);
     }
@@ -263,6 +280,7 @@ hang_async(mcp_request *req, mcp_result *out, void *user)
 struct stats {
     int64_t live_handlers, started, completed, cancelled;
     int64_t pool_free, workers, open_fds, rss_kb;
+    int64_t connections, sessions, streams;
 };
 
 #define STAT(member_, text_) \
@@ -277,35 +295,43 @@ static const mcp_field stats_fields[] = {
     STAT(workers, "worker threads with something to do"),
     STAT(open_fds, "open descriptors"),
     STAT(rss_kb, "resident memory"),
+    STAT(connections, "over HTTP"),
+    STAT(sessions, "over HTTP, of 2025 and before"),
+    STAT(streams, "over HTTP: answers that are open, and what GET listens to"),
     {0},
 };
+
+/* Where the system says what we have: opened when first asked, on whichever loop thread
+ * that is, and then kept. Under the lock. */
+static DIR *descriptors;
+static int memory_fd = -1;
+static pthread_mutex_t look_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int64_t
 count_descriptors(void)
 {
-    DIR *folder = opendir("/proc/self/fd");
     int64_t entries = 0;
 
-    if (!folder)
+    if (!descriptors)
+        descriptors = opendir("/proc/self/fd");
+    if (!descriptors)
         return -1;
-    while (readdir(folder))
+    rewinddir(descriptors);
+    while (readdir(descriptors))
         entries++;
-    closedir(folder);
     return entries - 3; /* . and .. and the folder itself */
 }
 
 static int64_t
 resident_kb(void)
 {
-    FILE *file = fopen("/proc/self/statm", "re");
     char line[128] = "";
     char *resident;
 
-    if (!file)
+    if (memory_fd < 0)
+        memory_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (pread(memory_fd, line, sizeof(line) - 1, 0) <= 0)
         return -1;
-    if (!fgets(line, sizeof(line), file))
-        line[0] = '\0';
-    fclose(file);
     resident = strchr(line, ' '); /* the second number */
     return resident ? strtol(resident, NULL, 10) * sysconf(_SC_PAGESIZE) / 1024 : -1;
 }
@@ -324,8 +350,13 @@ stats(mcp_request *req, mcp_result *out, void *user)
     s.cancelled = atomic_load(&canceled);
     s.pool_free = atomic_load(&pool_free);
     s.workers = (int64_t)counts.busy_workers;
-    s.open_fds = count_descriptors();
+    pthread_mutex_lock(&look_lock);
     s.rss_kb = resident_kb();
+    s.open_fds = count_descriptors();
+    pthread_mutex_unlock(&look_lock);
+    s.connections = (int64_t)counts.connections;
+    s.sessions = (int64_t)counts.sessions;
+    s.streams = (int64_t)counts.streams;
     return mcp_result_struct(out, &s);
 }
 
@@ -429,6 +460,32 @@ add_resources(mcp_error *err)
     return r;
 }
 
+/* ---- whoami, later: who asks, and a client that goes meanwhile -------------------- */
+
+static int
+whoami(mcp_request *req, mcp_result *out, void *user)
+{
+    (void)user;
+    enter();
+    return leave(req, mcp_result_text(out, mcp_request_principal(req)));
+}
+
+/* Let the client go, if it can come back, and take that long. */
+static int
+later(mcp_request *req, mcp_result *out, void *user)
+{
+    int r;
+
+    (void)user;
+    enter();
+    r = mcp_request_detach(req);
+    if (r == 0 || r == MCP_E_NO_CHANNEL)
+        r = mcp_request_sleep(req, seconds_ms(req));
+    if (r == 0)
+        r = mcp_result_text(out, "done");
+    return leave(req, r);
+}
+
 /* ---- the server ----------------------------------------------------------------- */
 
 static int
@@ -461,6 +518,26 @@ add_tools(mcp_error *err)
     return r;
 }
 
+/* What only means something with --bearer, or with --resume. */
+static int
+add_http_tools(const struct probe_http *http, mcp_error *err)
+{
+    int r = 0;
+
+    if (http->options.identify)
+        r = mcp_server_add_tool(server,
+                                &MCP_TOOL(.name = "whoami", .description = "Who asks",
+                                          .reply = whoami, .hints = MCP_READ_ONLY),
+                                err);
+    if (r == 0 && http->resumes)
+        r = mcp_server_add_tool(server,
+                                &MCP_TOOL(.name = "later",
+                                          .description = "Let the client go meanwhile",
+                                          .fields = seconds_fields, .run = later),
+                                err);
+    return r;
+}
+
 static void
 print_log(void *user, enum mcp_log_level level, const char *line)
 {
@@ -469,12 +546,10 @@ print_log(void *user, enum mcp_log_level level, const char *line)
 }
 
 static int
-serve(const char *path, mcp_error *err)
+serve_unix(const char *path, mcp_error *err)
 {
     int r;
 
-    if (!path)
-        return mcp_server_run_stdio(server, err);
     r = mcp_server_listen_unix(server, path, err);
     if (r < 0)
         return r;
@@ -486,28 +561,39 @@ serve(const char *path, mcp_error *err)
 int
 main(int argc, char **argv)
 {
-    const char *path = NULL;
-    mcp_error err;
+    struct probe_http http = {.options = {.size = sizeof(http.options)}};
+    bool is_unix = argc == 3 && strcmp(argv[1], "--unix") == 0;
+    bool is_http = argc > 1 && !is_unix;
+    mcp_error err = {0};
     int r;
 
-    if (argc == 3 && strcmp(argv[1], "--unix") == 0) {
-        path = argv[2];
-    } else if (argc != 1) {
-        fprintf(stderr, "usage: probe-server [--unix PATH]\n");
+    if (is_http && !probe_read_http(argc - 1, argv + 1, &http)) {
+        fprintf(stderr, "usage: probe-server [--unix PATH | --http HOST:PORT ...]\n"
+                        "       --json --stateless --threads N --tls CERT KEY\n"
+                        "       --resume --sse --bearer --origin ORIGIN --ping MS\n");
         return 2;
     }
     r = mcp_server_new(&MCP_SERVER_OPTIONS(.name = "probe-server", .version = "1.0",
                                            .workers = 32, .overdue = 128,
-                                           .on_log = print_log),
+                                           .listeners = 16384, .on_log = print_log),
                        &server, &err);
     if (r == 0)
         r = add_tools(&err);
     if (r == 0)
-        r = add_resources(&err);
+        r = add_http_tools(&http, &err);
     if (r == 0)
-        r = serve(path, &err);
+        r = add_resources(&err);
+    if (r == 0 && is_http)
+        r = probe_serve_http(server, &http, &err);
+    else if (r == 0)
+        r = is_unix ? serve_unix(argv[2], &err) : mcp_server_run_stdio(server, &err);
     if (r < 0)
         fprintf(stderr, "probe-server: %s\n", err.message);
     mcp_server_free(server);
+    mcp_memory_store_free(http.store);
+    if (descriptors)
+        closedir(descriptors);
+    if (memory_fd >= 0)
+        close(memory_fd);
     return r < 0;
 }
