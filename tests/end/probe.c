@@ -55,6 +55,9 @@ probe_stats(struct probe *p)
     s.workers = stat_of(reply, "workers");
     s.open_fds = stat_of(reply, "open_fds");
     s.rss_kb = stat_of(reply, "rss_kb");
+    s.connections = stat_of(reply, "connections");
+    s.sessions = stat_of(reply, "sessions");
+    s.streams = stat_of(reply, "streams");
     mcp_reply_free(reply);
     return s;
 }

@@ -12,6 +12,7 @@
 struct probe_stats {
     int64_t live_handlers, started, completed, canceled;
     int64_t pool_free, workers, open_fds, rss_kb;
+    int64_t connections, sessions, streams; /* over HTTP */
 };
 
 struct probe {
