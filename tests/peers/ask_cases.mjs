@@ -260,8 +260,10 @@ const modernRoundCases = {
 
 const isCalm = s => s.live_handlers === 0 && s.workers === 0;
 
+const stats = async peer => (await peer.call('stats')).structuredContent;
+
 const calm = peer =>
-    until(async () => (await peer.call('stats')).structuredContent, isCalm);
+    until(() => stats(peer), isCalm);
 
 const probeCases = {
     async question_is_answered(peer) {
@@ -288,8 +290,9 @@ const probeCases = {
         controller.abort('stop it');
         assert.ok((await ends).every(end => end.status === 'rejected'));
         await told(50);
-        const now = await calm(peer);
-        assert.ok(now.open_fds <= before.open_fds);
+        await calm(peer);
+        /* over HTTP an SDK keeps connections for a while */
+        await until(() => stats(peer), s => s.open_fds <= before.open_fds);
         peer.now.elicit = accept({ answer: 'yes' });
         assert.equal(await text(peer.call('ask', { question: 'ok?' })), 'answer: yes');
     },
@@ -364,7 +367,8 @@ async function proveUnable(open) {
 export async function proveAsking(open, isModern) {
     const before = processes.length;
 
-    await proveIn('asking', () => openAble(open, 'example-asking'), askingCases);
+    if (open.has('example-asking'))
+        await proveIn('asking', () => openAble(open, 'example-asking'), askingCases);
     await proveIn('rounds', () => openAble(open, 'offer-server'),
         { ...roundCases, ...(isModern ? modernRoundCases : legacyRoundCases) });
     await proveIn('questions', () => openAble(open, 'probe-server'),

@@ -489,9 +489,11 @@ async function proveSessions(open, isModern) {
 export async function proveOffers(open, isModern) {
     const before = processes.length;
 
-    await proveIn('content', () => open('example-content'), contentCases);
-    await proveIn('resources', () => open('example-resources'), resourceCases);
-    await proveIn('prompts', () => open('example-prompts'), promptCases);
+    if (open.has('example-content')) {
+        await proveIn('content', () => open('example-content'), contentCases);
+        await proveIn('resources', () => open('example-resources'), resourceCases);
+        await proveIn('prompts', () => open('example-prompts'), promptCases);
+    }
     await proveIn('watch', () => open('probe-server'), watchCases);
     await proveIn('offers', () => open('offer-server'), offerCases);
     await proveSessions(open, isModern);

@@ -1,15 +1,19 @@
 /*
  * offer_server.c - a server with long lists that change, and handlers that ask
  *
+ *     offer-server [--http 127.0.0.1:PORT]
+ *
  * For clients that somebody else wrote: what probe-server and the examples have not. On
- * stdio. Its lists are several pages long.
+ * stdio, or on a port; then its URL is the first line it prints. Its lists are several pages
+ * long.
  */
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <mcp/ask.h>
-#include <mcp/server.h>
+#include <mcp/http.h>
 
 #define HOUR_MS 3600000
 
@@ -390,9 +394,28 @@ hear(mcp_server *from, const char *method, const mcp_json *params, void *user)
         atomic_fetch_add(&roots_changed, 1);
 }
 
-int
-main(void)
+static int
+serve_http(const char *where, mcp_error *err)
 {
+    const char *colon = strrchr(where, ':');
+    char url[MCP_HTTP_URL_MAX];
+    int r;
+
+    r = mcp_server_listen_http(
+        server,
+        &MCP_HTTP_OPTIONS(.port = colon ? atoi(colon + 1) : 0, .sse_path = "/sse"), url,
+        err);
+    if (r < 0)
+        return r;
+    printf("%s\n", url);
+    fflush(stdout);
+    return mcp_server_run(server, &MCP_RUN_OPTIONS(.signals = true), err);
+}
+
+int
+main(int argc, char **argv)
+{
+    bool http = argc > 2 && strcmp(argv[1], "--http") == 0;
     mcp_error err = {0};
     int r;
 
@@ -406,7 +429,7 @@ main(void)
     if (r == 0)
         r = add_others(&err);
     if (r == 0)
-        r = mcp_server_run_stdio(server, &err);
+        r = http ? serve_http(argv[2], &err) : mcp_server_run_stdio(server, &err);
     if (r < 0)
         fprintf(stderr, "offer-server: %s\n", err.message);
     mcp_server_free(server);

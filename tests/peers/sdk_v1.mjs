@@ -1,8 +1,17 @@
 /* sdk_v1.mjs - a session of a client on the TypeScript SDK 1.x: see session.mjs */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import { StreamableHTTPClientTransport } from
+    '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as types from '@modelcontextprotocol/sdk/types.js';
-import { finishSession } from './session.mjs';
+import { finishSession, isLastWord } from './session.mjs';
+
+const transports = {
+    stdio: command => new StdioClientTransport({ command, stderr: 'pipe' }),
+    http: (url, options) => new StreamableHTTPClientTransport(new URL(url), options),
+    sse: url => new SSEClientTransport(new URL('/sse', url)),
+};
 
 const QUESTIONS = {
     elicit: types.ElicitRequestSchema,
@@ -38,12 +47,13 @@ async function all(client, method, member) {
     return items;
 }
 
-export async function open(command,
+export async function open(reach,
     { capabilities = {}, answers = {}, listChanged } = {}) {
     const client = new Client({ name: 'client-v1', version: '1.0.0' },
         { capabilities, listChanged });
-    const transport = new StdioClientTransport({ command, stderr: 'pipe' });
-    const session = { client, transport, errors: [], notices: [], isModern: false };
+    const { transport, leave } = await reach(transports);
+    const session = { client, transport, leave, errors: [], notices: [],
+        isModern: false };
 
     for (const [question, answer] of Object.entries(answers))
         client.setRequestHandler(QUESTIONS[question],
@@ -51,8 +61,13 @@ export async function open(command,
     for (const schema of listChanged ? [] : NOTICES)
         client.setNotificationHandler(schema, notice => session.notices.push(notice));
     /* told to a transport, if it wants to know, and to nobody else */
-    transport.setProtocolVersion = agreed => (session.version = agreed);
-    client.onerror = error => session.errors.push(error.message);
+    const tell = transport.setProtocolVersion?.bind(transport);
+    transport.setProtocolVersion = agreed => {
+        session.version = agreed;
+        tell?.(agreed);
+    };
+    client.onerror = error =>
+        isLastWord(error.message) || session.errors.push(error.message);
     await client.connect(transport);
     return finishSession(session, {
         list: () => all(client, 'tools/list', 'tools'),

@@ -1,7 +1,13 @@
 /* sdk_v2.mjs - a session of a client on the TypeScript SDK 2.x: see session.mjs */
-import { Client, LOG_LEVEL_META_KEY } from '@modelcontextprotocol/client';
+import { Client, LOG_LEVEL_META_KEY, StreamableHTTPClientTransport }
+    from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { finishSession } from './session.mjs';
+import { finishSession, isLastWord } from './session.mjs';
+
+export const transports = {
+    stdio: command => new StdioClientTransport({ command, stderr: 'pipe' }),
+    http: (url, options) => new StreamableHTTPClientTransport(new URL(url), options),
+};
 
 export const MODERN = '2026-07-28';
 
@@ -18,12 +24,12 @@ const NOTICES = ['notifications/tools/list_changed',
     'notifications/resources/updated', 'notifications/message'];
 const LEGACY_NOTICES = ['notifications/elicitation/complete'];
 
-export async function open(era, command,
+export async function open(era, reach,
     { capabilities = {}, answers = {}, listChanged } = {}) {
     const client = new Client({ name: 'client-v2', version: '1.0.0' },
         { capabilities, listChanged, versionNegotiation: { mode: MODES[era] } });
-    const transport = new StdioClientTransport({ command, stderr: 'pipe' });
-    const session = { client, transport, errors: [], notices: [] };
+    const { transport, leave } = await reach(transports);
+    const session = { client, transport, leave, errors: [], notices: [] };
     const notices = era === 'legacy' ? [...NOTICES, ...LEGACY_NOTICES] : NOTICES;
     let meta; /* of calls, once a level is wanted (modern) */
 
@@ -32,7 +38,8 @@ export async function open(era, command,
             (request, ctx) => answer(request.params, ctx.mcpReq.signal));
     for (const method of listChanged ? [] : notices)
         client.setNotificationHandler(method, notice => session.notices.push(notice));
-    client.onerror = error => session.errors.push(error.message);
+    client.onerror = error =>
+        isLastWord(error.message) || session.errors.push(error.message);
     await client.connect(transport);
     session.isModern = client.getProtocolEra() === 'modern';
     session.version = client.getNegotiatedProtocolVersion();

@@ -1,7 +1,7 @@
 /*
  * session.mjs - what the cases know of an SDK: one session of a client
  *
- * open(command, { capabilities, answers, listChanged }) of sdk_v1.mjs and sdk_v2.mjs
+ * open(reach, { capabilities, answers, listChanged }) of sdk_v1.mjs and sdk_v2.mjs
  * connects to a server of its own. answers are functions elicit, sample, roots (params,
  * signal); with listChanged, an option of both SDKs, these look after changes by
  * themselves. It gives
@@ -39,6 +39,11 @@ async function watch(client, { uris = [] }) {
     };
 }
 
+/* Over HTTP of 2025-11-25 only a response ends a POST, so a canceled one is ended by an
+ * error, which the SDKs had not expected any more. */
+export const isLastWord = complaint =>
+    /unknown message ID.*"code":-32800/.test(complaint);
+
 /* What both SDKs have under the same names, and the rest. */
 export function finishSession(session, own) {
     const { client, transport } = session;
@@ -65,6 +70,9 @@ export function finishSession(session, own) {
         setLevel: level => client.setLoggingLevel(level),
         watch: wanted => watch(client, wanted),
         told: kind => told(session, kind),
-        close: () => client.close(),
+        close: async () => {
+            await client.close();
+            await session.leave?.();
+        },
     }, own);
 }
