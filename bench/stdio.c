@@ -11,7 +11,6 @@
  */
 #include "tables.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
 enum { LONGEST_S = 600, BURST = 256, BURST_IN_FLIGHT = 1024 };
@@ -24,35 +23,6 @@ const struct recipe raw_pipe = {.argv = {"bench-echo"},
                                 .arguments = ECHO_ARGUMENTS,
                                 .expected = ECHO_TEXT,
                                 .greeting = ONE_LINE};
-
-static void
-aim_print(const char *what, const char *value, const char *aim, bool is_met)
-{
-    printf("    %-44s %12s %22s  %s\n", what, value, aim, is_met ? "met" : "not met");
-}
-
-static void
-aim(const char *what, double value, const char *word, double bound, const char *unit,
-    bool is_met)
-{
-    char left[64], right[64];
-
-    (void)snprintf(left, sizeof(left), "%.2f%s", value, unit);
-    (void)snprintf(right, sizeof(right), "%s %g%s", word, bound, unit);
-    aim_print(what, left, right, is_met);
-}
-
-void
-aim_at_least(const char *what, double value, double bound, const char *unit)
-{
-    aim(what, value, "at least", bound, unit, value >= bound);
-}
-
-void
-aim_at_most(const char *what, double value, double bound, const char *unit)
-{
-    aim(what, value, "at most", bound, unit, value <= bound);
-}
 
 struct cost
 cost_measure(struct target *target, int depth, double slice_us)

@@ -2,6 +2,7 @@
 #ifndef BENCH_TABLES_H
 #define BENCH_TABLES_H
 
+#include "aim.h"
 #include "target.h"
 
 /* The call of echo that all of them make. */
@@ -14,10 +15,6 @@ extern const struct recipe raw_pipe; /* one read, one write */
 void bench_speed(bool has_two_cores);
 void bench_handlers(void);  /* what a blocking handler costs more than an inline one */
 void bench_footprint(void); /* start, memory, and memory after many calls */
-
-/* One line under a table. */
-void aim_at_least(const char *what, double value, double bound, const char *unit);
-void aim_at_most(const char *what, double value, double bound, const char *unit);
 
 /* What one call costs, in microseconds. */
 struct cost {

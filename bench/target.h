@@ -9,13 +9,11 @@
 #define BENCH_TARGET_H
 
 #include <stdbool.h>
-#include <sys/types.h>
-#include <time.h>
+#include <stddef.h>
+
+#include "process.h"
 
 enum { IN_FLIGHT = 64, LINE_ROOM = 1024 };
-
-/* Where it runs, beside the driver. */
-enum spot { SAME_CORE, OTHER_CORE, ANY_CORE };
 
 /* How it is met. */
 enum greeting {
@@ -35,23 +33,11 @@ struct recipe {
 };
 
 struct target {
-    pid_t pid;
-    int to, from;
-    clockid_t clock;      /* its processor time, of all its threads */
+    struct process process;
     char line[LINE_ROOM]; /* the next call, if its id is put in */
     size_t length, id_at;
     char id[16]; /* the last one used, as digits */
 };
-
-void must(bool ok, const char *what);
-
-/* Microseconds: of this process's processor time, and of the clock on the wall. */
-double driver_cpu(void);
-double clock_now(void);
-
-/* The driver's core; to be called once, before anything is started. False: there is no
- * second one, and OTHER_CORE is the same. */
-bool driver_settle(void);
 
 /* It has answered the first line. False: it did not; then nothing of it is left. */
 bool target_start(struct target *target, const struct recipe *recipe, enum spot spot);
