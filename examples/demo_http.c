@@ -19,8 +19,6 @@
 
 #include "demo.h"
 
-extern char **environ;
-
 #define MODERN "2026-07-28"
 #define LEGACY "2025-11-25"
 
@@ -243,6 +241,7 @@ start_server(const char *server)
     char path[4096], option[] = "--http", where[] = "127.0.0.1:0";
     char *const command[] = {path, option, where, NULL};
     posix_spawn_file_actions_t actions;
+    char url[256] = "", *colon;
     int wires[2];
     pid_t pid;
     FILE *out;
@@ -258,8 +257,9 @@ start_server(const char *server)
     posix_spawn_file_actions_destroy(&actions);
     close(wires[1]);
     out = fdopen(wires[0], "r");
-    must(out && fscanf(out, "http://127.0.0.1:%d/", &port) == 1 ? 0 : MCP_E_PROTO,
-         "the server's URL");
+    must(out && fgets(url, sizeof(url), out) ? 0 : MCP_E_PROTO, "the server's URL");
+    colon = strrchr(url, ':'); /* http://127.0.0.1:PORT/mcp */
+    port = colon ? (int)strtol(colon + 1, NULL, 10) : 0;
     fclose(out);
     return pid;
 }

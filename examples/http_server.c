@@ -157,7 +157,7 @@ main(int argc, char **argv)
         r = mcp_server_add_tool(server, &MCP_TOOL(.name = "recall", .reply = recall),
                                 &err);
     if (r == 0)
-        r = serve(server, argc > 1 ? atoi(argv[1]) : 0, &err);
+        r = serve(server, argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0, &err);
     if (r < 0)
         fprintf(stderr, "notes: %s\n", err.message);
     mcp_server_free(server);

@@ -403,8 +403,9 @@ serve_http(const char *where, mcp_error *err)
 
     r = mcp_server_listen_http(
         server,
-        &MCP_HTTP_OPTIONS(.port = colon ? atoi(colon + 1) : 0, .sse_path = "/sse"), url,
-        err);
+        &MCP_HTTP_OPTIONS(.port = colon ? (int)strtol(colon + 1, NULL, 10) : 0,
+                          .sse_path = "/sse"),
+        url, err);
     if (r < 0)
         return r;
     printf("%s\n", url);

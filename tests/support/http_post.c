@@ -7,6 +7,8 @@
 #include "support/http_raw.h"
 #include "support/messages.h"
 
+static char *text_make(const char *format, ...) MCP_PRINTF(1, 2);
+
 static char *
 text_make(const char *format, ...)
 {
@@ -25,7 +27,7 @@ text_make(const char *format, ...)
 static char *
 field_make(const char *name, const char *value)
 {
-    return value ? text_make("%s: %s\r\n", name, value) : text_make("");
+    return value ? text_make("%s: %s\r\n", name, value) : text_make("%s", "");
 }
 
 char *
