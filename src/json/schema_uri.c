@@ -82,7 +82,8 @@ segment_drop(struct mcpi_buf *buf, size_t start)
 static bool
 segment_is(struct part segment, const char *text)
 {
-    return segment.len == strlen(text) && memcmp(segment.text, text, segment.len) == 0;
+    return segment.text && segment.len == strlen(text) &&
+           memcmp(segment.text, text, segment.len) == 0;
 }
 
 /* Section 5.2.4, a segment a step: "." vanishes, ".." takes the one before with it. */

@@ -141,7 +141,8 @@ mcpi_session_forget(struct mcpi_session *session, uint64_t number)
 {
     const mcp_event_store *store = session->endpoint->http->store;
 
-    store->forget(store->self, session->id, number);
+    if (store)
+        store->forget(store->self, session->id, number);
 }
 
 void

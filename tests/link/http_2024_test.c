@@ -190,7 +190,6 @@ a_quiet_stream_is_pinged(void **state)
     site_pass(s, SITE_SECOND);
     assert_true(c.len > len);
     assert_int_equal(c.text[len], ':');
-    len = c.len;
     site_pass(s, 10 * SITE_SECOND);
     assert_int_equal(site_post(s, &c, LEGACY_TOOL("2", "echo")), 202);
     len = c.len;

@@ -64,7 +64,7 @@ struct endpoint_options {
 /* Traits of both peers; times NULL: defaults. */
 void endpoint_open(struct endpoint *ep, unsigned traits,
                    const struct mcpi_times *times);
-void endpoint_open_with(struct endpoint *ep, const struct endpoint_options *opt);
+void endpoint_open_with(struct endpoint *ep, const struct endpoint_options *wanted);
 
 /* Frees all; finishes jobs that still run; asserts that nothing is left. */
 void endpoint_close(struct endpoint *ep);
