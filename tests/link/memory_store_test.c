@@ -233,7 +233,7 @@ each_allocation_may_fail(void **state)
 struct loop {
     pthread_t thread;
     const mcp_memory_store *store;
-    char session[8];
+    char session[16];
     bool fine;
 };
 
