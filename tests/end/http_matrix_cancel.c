@@ -54,7 +54,7 @@ static void
 a_cancel_is_for_one_request(struct matrix *m)
 {
     struct http_raw h[3];
-    char id[8];
+    char id[16];
 
     for (int i = 0; i < 3; i++) {
         (void)snprintf(id, sizeof(id), "%d", i);
