@@ -1,7 +1,6 @@
 /* shared_test.c - one peer that is many clients: the trouble of one is its own, and what
  * one costs does not depend on how many there are */
 #include <string.h>
-#include <time.h>
 
 #include "support/endpoint.h"
 
@@ -333,125 +332,7 @@ each_allocation_that_fails_costs_one_post_at_the_most(void **state)
     endpoint_close(&ep);
 }
 
-/* ---- what one of many costs ---------------------------------------------- */
-
-static void
-open_many(struct endpoint *ep, size_t count)
-{
-    endpoint_open(ep, SHARED | MCPI_LAST_WORD, NULL);
-    for (size_t i = 0; i < count; i++)
-        endpoint_post(ep, i % 2 ? MODERN_LISTEN("1") : MODERN_CALL("1"));
-    assert_int_equal(ep->engine->counts.exchanges, count);
-}
-
-/* Processor time of some requests that begin and end beside many that stay, and of some
- * that are left. */
-static double
-time_requests(struct endpoint *ep)
-{
-    struct endpoint_stream *stream;
-    clock_t begin = clock();
-
-    for (int i = 0; i < 500; i++) {
-        stream = endpoint_post(ep, MODERN_CALL("1"));
-        if (i % 2)
-            endpoint_leave(ep, stream);
-        endpoint_finish(ep, endpoint_job(ep));
-        mcpi_outlet_kill(stream->outlet);
-    }
-    return (double)(clock() - begin);
-}
-
-static double
-time_beside(size_t count)
-{
-    struct endpoint ep;
-    double spent;
-
-    open_many(&ep, count);
-    spent = time_requests(&ep);
-    endpoint_close(&ep);
-    return spent + 1; /* a clock that did not tick */
-}
-
-static void
-request_costs_the_same_beside_ten_and_ten_thousand_open_ones(void **state)
-{
-    double few, many;
-
-    (void)state;
-    few = time_beside(10);
-    many = time_beside(10000);
-    /* One look at each would be a thousand times as much. */
-    assert_true(many < 30 * (few + CLOCKS_PER_SEC / 1000.0));
-}
-
-static double
-time_close(struct endpoint *ep, void (*close)(struct endpoint *ep))
-{
-    clock_t begin = clock();
-
-    close(ep);
-    return (double)(clock() - begin);
-}
-
-static void
-by_drain(struct endpoint *ep)
-{
-    mcpi_peer_drain(ep->peer[0], ep->now);
-}
-
-static void
-by_close(struct endpoint *ep)
-{
-    mcpi_peer_close(ep->peer[0], ep->now);
-}
-
-static void
-by_end(struct endpoint *ep)
-{
-    mcpi_peer_end(ep->peer[0], "enough", ep->now);
-}
-
-static void
-by_eof(struct endpoint *ep)
-{
-    mcpi_peer_input_ended(ep->peer[0], ep->now);
-}
-
-static void
-by_loss(struct endpoint *ep)
-{
-    mcpi_peer_lost(ep->peer[0], MCP_E_CLOSED, ep->now);
-}
-
-static double
-time_end_of(void (*close)(struct endpoint *ep), size_t count)
-{
-    struct endpoint ep;
-    double spent;
-
-    open_many(&ep, count);
-    spent = time_close(&ep, close);
-    endpoint_close(&ep);
-    return spent + 1;
-}
-
-static void
-end_of_a_peer_costs_as_much_as_it_has_open(void **state)
-{
-    void (*const ways[])(struct endpoint * ep) = {by_drain, by_close, by_end, by_eof,
-                                                  by_loss};
-    double few, many;
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        few = time_end_of(ways[i], 300);
-        many = time_end_of(ways[i], 4800);
-        /* Sixteen times as much; if each looked at each, 256 times. */
-        assert_true(many < 100 * (few + CLOCKS_PER_SEC / 2000.0));
-    }
-}
+/* ---- many ------------------------------------------------------------------ */
 
 static void
 F33_all_of_ten_thousand_leave_at_once_and_nothing_is_left(void **state)
@@ -492,6 +373,4 @@ TEST_MAIN(TEST(answer_that_cannot_be_written_fails_its_own_stream),
           TEST(C7_answers_that_are_not_read_cost_the_streams_that_come_too_late),
           TEST(C7_refusals_that_are_not_read_cost_the_streams_that_come_too_late),
           TEST(each_allocation_that_fails_costs_one_post_at_the_most),
-          TEST(request_costs_the_same_beside_ten_and_ten_thousand_open_ones),
-          TEST(end_of_a_peer_costs_as_much_as_it_has_open),
           TEST(F33_all_of_ten_thousand_leave_at_once_and_nothing_is_left))
