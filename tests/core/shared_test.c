@@ -1,5 +1,4 @@
-/* shared_test.c - one peer that is many clients: the trouble of one is its own, and what
- * one costs does not depend on how many there are */
+/* shared_test.c - one peer that is many clients: the trouble of one is its own */
 #include <string.h>
 
 #include "support/endpoint.h"
@@ -7,7 +6,6 @@
 enum { SHARED = MCPI_PRIVATE_IDS | MCPI_GONE_CANCELS | MCPI_NO_REQUESTS };
 
 #define LOG "{\"level\":\"info\",\"data\":1}"
-#define MODERN_LISTEN(id) REQUEST(id, "last/listen", "{" STAMP "}")
 
 /* The peer is well, and serves who comes next. */
 static void

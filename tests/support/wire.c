@@ -1,15 +1,18 @@
 /* wire.c - messages that tests put on a wire, kept for the schema check */
 #include "support/wire.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool off;
+static atomic_bool off;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* clients may be threads */
 
 static void
-append(unsigned conversation, const char *from, const char *version, const char *text,
-       size_t len)
+append_locked(unsigned conversation, const char *from, const char *version,
+              const char *text, size_t len)
 {
     static unsigned count;
     const char *path = getenv("MCP_TEST_WIRE");
@@ -26,6 +29,15 @@ append(unsigned conversation, const char *from, const char *version, const char 
         "{\"conversation\":%u,\"from\":\"%s\",\"version\":\"%s\",\"message\":%.*s}\n",
         conversation, from, version, (int)len, text);
     fclose(file);
+}
+
+static void
+append(unsigned conversation, const char *from, const char *version, const char *text,
+       size_t len)
+{
+    pthread_mutex_lock(&lock);
+    append_locked(conversation, from, version, text, len);
+    pthread_mutex_unlock(&lock);
 }
 
 void
