@@ -1,4 +1,5 @@
-/* versions.h - the protocol revisions we speak; no other file spells one */
+/* versions.h - the protocol revisions we speak, listed here alone; other files name at most
+ * the one with which something came */
 #ifndef MCPI_CORE_VERSIONS_H
 #define MCPI_CORE_VERSIONS_H
 

@@ -19,11 +19,10 @@
 
 #include "link/http_2024.h"
 #include "link/http_session.h"
+#include "wire/meta.h"
 #include "wire/mirror.h"
 #include "wire/rpc.h"
 #include "json/value.h"
-
-#define META_VERSION "io.modelcontextprotocol/protocolVersion"
 
 /* What a client speaks that says nothing of it (2025-11-25, basic/transports, Protocol
  * Version Header). */
@@ -129,7 +128,7 @@ post_read_version(struct post *post)
     const mcp_json *meta = mcp_json_get(post->rpc.params, "_meta");
 
     post->header = post->known->value[MCPI_HTTP_VERSION];
-    post->stamp = mcp_json_string(mcp_json_get(meta, META_VERSION), NULL);
+    post->stamp = mcp_json_string(mcp_json_get(meta, MCPI_META_VERSION), NULL);
     if (post->header)
         post->version = mcpi_engine_version(post->endpoint->engine, post->header,
                                             &post->modern_header);

@@ -8,7 +8,7 @@
 
 /* Every key the protocol keeps for itself in params._meta (basic/index, "_meta"). */
 #define PREFIX "io.modelcontextprotocol/"
-#define KEY_VERSION PREFIX "protocolVersion"
+#define KEY_VERSION MCPI_META_VERSION
 #define KEY_CLIENT_INFO PREFIX "clientInfo"
 #define KEY_CLIENT_CAPABILITIES PREFIX "clientCapabilities"
 #define KEY_LOG_LEVEL PREFIX "logLevel"

@@ -4,6 +4,9 @@
 
 #include "wire/id.h"
 
+/* The stamp that makes a request a modern one. */
+#define MCPI_META_VERSION "io.modelcontextprotocol/protocolVersion"
+
 /* A view of params._meta; absent members are NULL or NONE. */
 struct mcpi_meta {
     const mcp_json *object;              /* the _meta object itself, or NULL */
