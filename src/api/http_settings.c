@@ -38,8 +38,7 @@
 /* One GET and one for each tool call of a busy host that lost its line. */
 #define DEFAULT_SESSION_STREAMS 64
 #define DEFAULT_BODY_BYTES ((size_t)16 * 1024 * 1024) /* a photo in Base64, twice */
-#define DEFAULT_HEAD_BYTES \
-    ((size_t)32 * 1024) /* cookies and tokens; servers have 8-64 */
+#define DEFAULT_HEAD_BYTES ((size_t)32 * 1024) /* cookies, tokens; others: 8-64 */
 
 /* ---- texts -------------------------------------------------------------- */
 
