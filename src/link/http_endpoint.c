@@ -379,6 +379,7 @@ mcpi_endpoint_new(const struct mcpi_endpoint_options *opt,
     endpoint->opt = *opt;
     endpoint->log = mcpi_loop_log(opt->loop);
     mcpi_map_init(&endpoint->sessions, mem, no_seed);
+    mcpi_list_init(&endpoint->all_sessions);
     mcpi_list_init(&endpoint->streams);
     mcpi_list_init(&endpoint->tickets);
     mcpi_list_init(&endpoint->old_sessions);

@@ -98,9 +98,10 @@ struct mcpi_endpoint {
     const mcp_http_options *http;
     struct mcpi_endpoint_options opt;
     const struct mcpi_log *log;
-    struct mcpi_peer *anonymous; /* modern */
-    struct mcpi_peer *stateless; /* legacy without sessions; or NULL */
-    struct mcpi_map sessions;    /* by id */
+    struct mcpi_peer *anonymous;   /* modern */
+    struct mcpi_peer *stateless;   /* legacy without sessions; or NULL */
+    struct mcpi_map sessions;      /* by id */
+    struct mcpi_list all_sessions; /* also those that are not found any more */
     size_t session_count;
     struct mcpi_list streams; /* all, with a turn or without */
     struct mcpi_list tickets; /* somebody is asked who they are */

@@ -190,6 +190,7 @@ session_free(struct mcpi_session *session)
     session_end_streams(&session->streams);
     session_end_streams(&session->kept);
     mcpi_flush_cancel(&session->flush);
+    mcpi_list_remove(&session->in_endpoint);
     mcpi_peer_lost(session->peer, MCP_E_CLOSED, session_now(session));
     mcpi_peer_free(session->peer);
     if (store)
@@ -236,24 +237,14 @@ mcpi_session_close(struct mcpi_session *session)
     mcpi_peer_drain(session->peer, session_now(session));
 }
 
-/* Core may close one from inside, which then leaves the map: so all are taken out of it
- * before the first is touched. */
+/* Core only notes down that it wants one closed: none is freed in here. */
 void
 mcpi_session_close_all(struct mcpi_endpoint *endpoint)
 {
-    struct mcpi_map_node *node, *all = NULL;
+    struct mcpi_list *node = endpoint->all_sessions.next;
 
-    while ((node = mcpi_map_any(&endpoint->sessions)) != NULL) {
-        (void)mcpi_map_remove(&endpoint->sessions, node);
-        node->next = all;
-        all = node;
-    }
-    while (all) {
-        node = all;
-        all = node->next;
-        mcpi_map_add(&endpoint->sessions, node, node->hash);
-        mcpi_session_close(MCPI_CONTAINER(node, struct mcpi_session, by_id));
-    }
+    for (; node != &endpoint->all_sessions; node = node->next)
+        mcpi_session_close(MCPI_CONTAINER(node, struct mcpi_session, in_endpoint));
 }
 
 /* ---- idle ------------------------------------------------------------------ */
@@ -423,6 +414,8 @@ mcpi_session_new(struct mcpi_endpoint *endpoint, const char *principal,
         return r;
     }
     mcpi_map_add(&endpoint->sessions, &session->by_id, id_hash(endpoint, session->id));
+    mcpi_list_init(&session->in_endpoint);
+    mcpi_list_append(&endpoint->all_sessions, &session->in_endpoint);
     mcpi_endpoint_count(endpoint, 1, 0);
     session->touched = session_now(session);
     session_arm(session, session->touched);

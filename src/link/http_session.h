@@ -25,7 +25,8 @@
 #define MCPI_SESSION_DELIVERED 8
 
 struct mcpi_session {
-    struct mcpi_map_node by_id;
+    struct mcpi_map_node by_id;   /* while it is found */
+    struct mcpi_list in_endpoint; /* until it is freed */
     struct mcpi_endpoint *endpoint;
     struct mcpi_peer *peer;
     struct mcpi_list streams; /* of its requests, with a client */

@@ -395,6 +395,7 @@ desk_open(struct desk *d, struct test_mem *mem)
     e->http = &d->http;
     e->log = &d->log;
     mcpi_map_init(&e->sessions, e->mem, seed);
+    mcpi_list_init(&e->all_sessions);
     mcpi_list_init(&e->streams);
     mcpi_list_init(&e->tickets);
     mcpi_buf_init(&e->scratch, e->mem, (size_t)128 * 1024 * 1024);
