@@ -2,6 +2,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 600
+FUZZ_RUNS ?=
 # warnings are errors for us, not for who builds with a compiler we have not seen
 werror = $(if $(CI),-DMCP_WERROR=ON)
 build = cmake --preset $(1) $(werror) >/dev/null && cmake --build --preset $(1)
@@ -27,7 +28,7 @@ bench: all # beside Ajv and the TypeScript SDK, if npm can bring them
 	@build/bin/bench && echo && build/bin/bench-stdio && echo && build/bin/bench-http
 
 fuzz:
-	@scripts/setup peers && $(call build,fuzz) && scripts/fuzz build-fuzz $(FUZZ_SECONDS)
+	@scripts/setup peers && $(call build,fuzz) && scripts/fuzz build-fuzz $(FUZZ_SECONDS) $(FUZZ_RUNS)
 
 install: # builds as it is: installs no packages
 	@$(call build,release) && DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'

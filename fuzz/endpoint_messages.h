@@ -138,9 +138,8 @@ static const char *const accepts[FLAVORS] = {
 };
 #define ACCEPTS_BOTH "Accept: application/json, text/event-stream\r\n"
 
-#define PREFLIGHT                     \
-    "Origin: https://app.example\r\n" \
-    "Access-Control-Request-Method: POST\r\n"
+static const char preflight[] = "Origin: https://app.example\r\n"
+                                "Access-Control-Request-Method: POST\r\n";
 
 static const char *const extras[FLAVORS] = {
     [OLD_KEEPS] = "Connection: keep-alive\r\n",
@@ -148,7 +147,7 @@ static const char *const extras[FLAVORS] = {
     [TWO_VERSIONS] = "MCP-Protocol-Version: 2025-06-18\r\n",
     [WRONG_METHOD] = "Mcp-Method: tools/list\r\n",
     [EXPECTS] = "Expect: 100-continue\r\n",
-    [OUR_ORIGIN] = PREFLIGHT,
+    [OUR_ORIGIN] = preflight,
     [OTHER_ORIGIN] = "Origin: https://else.example\r\n",
     [TWO_SESSIONS] = "Mcp-Session-Id: 0-00\r\n",
     [OTHER_HOST] = "X-Other: 1\r\n",

@@ -96,7 +96,8 @@ call_command(struct fuzz *f, int letter, unsigned a)
     if (letter == 'x') {
         r = mcpi_call_cancel(handle, a % 2 ? "not wanted" : NULL, f->now);
         CHECK(is_midway(f, call, r == MCP_E_STATE) ||
-              (r == (live ? 0 : MCP_E_STATE) && call->done == 1));
+              (r == (live ? 0 : MCP_E_STATE) &&
+               call->done == !call->freed)); /* freed by who heard of its questions */
     } else if (letter == 'w') {
         live = live || call->flushing > 0;
         call->flushing++;
