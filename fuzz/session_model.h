@@ -435,10 +435,10 @@ on_more(void *user, struct mcpi_call *handle, int status, const struct mcpi_rpc 
 }
 
 static const struct mcpi_call_ops call_ops[] = {
-    {on_done, NULL, NULL, NULL},
-    {on_done, on_progress, NULL, NULL},
-    {on_done, on_progress, on_claim, NULL},
-    {on_done, NULL, NULL, on_more},
+    {.done = on_done},
+    {.done = on_done, .progress = on_progress},
+    {.done = on_done, .progress = on_progress, .claim = on_claim},
+    {.done = on_done, .more = on_more},
 };
 
 static void

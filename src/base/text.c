@@ -193,6 +193,7 @@ mcpi_error_set(mcp_error *err, int status, const char *format, ...)
         raw[0] = '\0';
     err->status = status;
     err->rpc_code = 0;
+    err->http_status = 0;
     (void)mcpi_text_clean(err->message, sizeof(err->message), raw, strlen(raw));
     return status;
 }

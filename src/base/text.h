@@ -30,7 +30,7 @@ bool mcpi_text_is_token(const char *text, size_t len);
 /* The same but for the case of ASCII letters? */
 bool mcpi_text_same_letters(const char *a, const char *b);
 
-/* Fill *err if it is not NULL: status, code 0, a formatted sentence. Returns status. */
+/* Fill *err if it is not NULL: status, codes 0, a formatted sentence. Returns status. */
 int mcpi_error_set(mcp_error *err, int status, const char *format, ...)
     MCP_PRINTF(3, 4);
 

@@ -196,7 +196,18 @@ call_leg_progress(void *user, struct mcpi_leg *leg, const struct mcpi_progress *
         call->ops->progress(call->user, call, p);
 }
 
-static const struct mcpi_leg_owner call_owner = {call_leg_ended, call_leg_progress};
+static void
+call_leg_resumable(void *user, struct mcpi_leg *leg, const char *token)
+{
+    struct mcpi_call *call = user;
+
+    (void)leg;
+    if (call->ops && call->ops->resumable)
+        call->ops->resumable(call->user, call, token);
+}
+
+static const struct mcpi_leg_owner call_owner = {call_leg_ended, call_leg_progress,
+                                                 call_leg_resumable};
 
 /* The retry of a request has another id, whoever chose the first one
  * (basic/patterns/mrtr). */
@@ -225,6 +236,7 @@ call_open_next(struct mcpi_call *call, const struct mcpi_next_leg *turn,
         .meta = like->meta,
         .meta_len = like->meta_len,
         .log_level = like->log_level,
+        .resumable = like->want_resumable,
         .timeout_us = like->timeout_us,
         .reset_on_progress = like->reset_on_progress,
         .want_progress = like->want_progress,
@@ -433,6 +445,7 @@ call_open_leg(struct mcpi_call *call, const struct mcpi_call_options *opt)
         .meta_len = opt->meta_len,
         .log_level = opt->log_level,
         .resume_token = opt->resume_token,
+        .resumable = opt->resumable,
         .timeout_us = resolve_idle(call->engine, opt->timeout_us),
         .reset_on_progress = opt->reset_on_progress,
         .want_progress = opt->reset_on_progress || opt->ops->progress,
@@ -495,6 +508,19 @@ const struct mcpi_id *
 mcpi_call_id(const struct mcpi_call *call)
 {
     return &call->leg->id;
+}
+
+const char *
+mcpi_call_params(const struct mcpi_call *call, size_t *ret_len)
+{
+    *ret_len = call->leg->params_len;
+    return call->leg->params;
+}
+
+const struct mcpi_fault *
+mcpi_call_fault(const struct mcpi_call *call)
+{
+    return mcpi_leg_fault(call->leg);
 }
 
 int

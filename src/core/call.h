@@ -59,6 +59,9 @@ struct mcpi_call_ops {
      * so far is the owner's to keep. NULL: never. */
     bool (*more)(void *user, struct mcpi_call *call, int status,
                  const struct mcpi_rpc *answer, struct mcpi_next_leg *next);
+    /* Legacy, on links with streams: the call can be taken up again with this token,
+     * which is borrowed; told each time it changes. May be NULL. */
+    void (*resumable)(void *user, struct mcpi_call *call, const char *token);
 };
 
 struct mcpi_call_options {
@@ -69,9 +72,15 @@ struct mcpi_call_options {
     const char
         *meta; /* the caller's own _meta members, text of a JSON object, or NULL */
     size_t meta_len;
-    const char *log_level;    /* modern: logs of this call; a constant, or NULL */
-    const char *resume_token; /* legacy HTTP: makes it resumable (B27) */
-    int64_t timeout_us;       /* idle: DEFAULT, NOW, MCPI_NEVER, or positive */
+    const char *log_level; /* modern: logs of this call; a constant, or NULL */
+    /* Legacy HTTP (B27): an earlier call is taken up again, from here; NULL: a new one.
+     * Such a call is not canceled by a timeout, when it is freed, or when its stream is
+     * lost, but detached; mcpi_call_cancel always cancels, also if it still waits: the
+     * peer is at what it takes up, and knows that by its id, so id should be the same.
+     * Not with a parent (B28). */
+    const char *resume_token;
+    bool resumable;         /* likewise, as soon as `resumable` was told a token */
+    int64_t timeout_us;     /* idle: DEFAULT, NOW, MCPI_NEVER, or positive */
     int64_t total_us;       /* DEFAULT: none, or the ceiling if progress may prolong */
     bool reset_on_progress; /* brings a token (I4) */
     int rounds;             /* 0: the default; past it the call ends MCP_E_LIMIT */
@@ -87,6 +96,15 @@ int mcpi_call_start(struct mcpi_peer *peer, const struct mcpi_call_options *opt,
 
 /* The id of the leg under way, or of the last one (A3); valid until the next one. */
 const struct mcpi_id *mcpi_call_id(const struct mcpi_call *call);
+
+/* The params of that leg, as it was sent but for _meta; valid as long. NULL: none. */
+const char *mcpi_call_params(const struct mcpi_call *call, size_t *ret_len);
+
+/* The link failed its last leg (MCP_E_HTTP, MCP_E_SEND_FAILED, MCP_E_CLOSED,
+ * MCP_E_PROTO): how, with the status of HTTP, or 0, and one sentence, which may be "".
+ * Valid from `done` on, as long as the handle is. NULL: it did not, and the status of
+ * `done` says all. */
+const struct mcpi_fault *mcpi_call_fault(const struct mcpi_call *call);
 
 /* Ask for the end. 0, or MCP_E_STATE if it is settled already (B14). reason NULL: a
  * fixed text; cut to MCPI_REASON_MAX bytes (B15). done runs before this returns. */

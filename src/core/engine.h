@@ -54,9 +54,15 @@ struct mcpi_router {
     void (*notified)(void *user, struct mcpi_peer *peer, const struct mcpi_rpc *note,
                      struct mcpi_exchange *about);
     /* Client: negotiation ended, with 0 or the reason; reply is what the peer said, or
-     * NULL. May be NULL. */
+     * NULL. Told once. What the link knows of the reason is in peer->fault. May be
+     * NULL. */
     void (*ready)(void *user, struct mcpi_peer *peer, int status,
                   const struct mcpi_rpc *reply);
+    /* Client: it was READY, had to negotiate again, and is READY again (core/renew.h),
+     * in the legacy era, whatever it was before. reply is the result of initialize. All
+     * that the server was told before is forgotten there: its log level, what was
+     * subscribed to. Not told if it failed: then the peer is closed. May be NULL. */
+    void (*renewed)(void *user, struct mcpi_peer *peer, const struct mcpi_rpc *reply);
     /* The peer is lost; nothing more will be heard of it. May be NULL. */
     void (*closed)(void *user, struct mcpi_peer *peer, int status);
     /* A request of the library's own (initialize, server/discover, ping), which x->served

@@ -64,6 +64,42 @@ mcpi_leg_unref(struct mcpi_leg *leg)
     mcpi_free(leg->engine->mem, leg);
 }
 
+void
+mcpi_leg_set_link(struct mcpi_leg *leg, void *link_user)
+{
+    leg->link_user = link_user;
+}
+
+void *
+mcpi_leg_link(const struct mcpi_leg *leg)
+{
+    return leg->link_user;
+}
+
+const struct mcpi_id *
+mcpi_leg_id(const struct mcpi_leg *leg)
+{
+    return &leg->key;
+}
+
+bool
+mcpi_leg_is_over(const struct mcpi_leg *leg)
+{
+    return leg->state == MCPI_LEG_ENDED;
+}
+
+bool
+mcpi_leg_is_modern(const struct mcpi_leg *leg)
+{
+    return leg->dialect && leg->dialect->modern;
+}
+
+const struct mcpi_fault *
+mcpi_leg_fault(const struct mcpi_leg *leg)
+{
+    return leg->fault.status < 0 ? &leg->fault : NULL;
+}
+
 const char *
 mcpi_leg_resume_token(const struct mcpi_leg *leg)
 {
@@ -149,7 +185,9 @@ leg_take_frame(struct mcpi_out *out, struct mcpi_buf *into)
 {
     struct mcpi_leg *leg = leg_of_frame(out);
 
-    mcpi_rpc_write_cancel(into, &leg->id, leg->reason);
+    /* What the link says of its troubles is not for the peer. */
+    mcpi_rpc_write_cancel(into, &leg->id,
+                          mcpi_leg_fault(leg) ? "the stream failed" : leg->reason);
     return into->status;
 }
 
@@ -171,8 +209,10 @@ static const struct mcpi_out_ops greeting_ops = {.kind = MCPI_OUT_REQUEST,
                                                  .first = true,
                                                  .take = leg_take_request,
                                                  .done = leg_request_done};
-static const struct mcpi_out_ops frame_ops = {
-    .kind = MCPI_OUT_NOTE, .take = leg_take_frame, .done = leg_frame_done};
+static const struct mcpi_out_ops frame_ops = {.kind = MCPI_OUT_NOTE,
+                                              .takes_back = true,
+                                              .take = leg_take_frame,
+                                              .done = leg_frame_done};
 
 struct mcpi_leg *
 mcpi_out_leg(const struct mcpi_out *out)
@@ -182,9 +222,22 @@ mcpi_out_leg(const struct mcpi_out *out)
     return ours ? leg_of_request(out) : NULL;
 }
 
+struct mcpi_leg *
+mcpi_out_canceled_leg(const struct mcpi_out *out)
+{
+    return out->ops == &frame_ops ? leg_of_frame(out) : NULL;
+}
+
+bool
+mcpi_leg_is_negotiation(const struct mcpi_leg *leg)
+{
+    return leg->request.ops == &greeting_ops;
+}
+
 /* ---- the end --------------------------------------------------------------- */
 
-/* Abandoning it must not tell the peer: asked for, or it can be resumed later (B27). */
+/* Abandoning it must not tell the peer: asked for, or it can be resumed later (B27).
+ * Whoever cancels it has made sure that it cannot. */
 static bool
 leg_detaches(const struct mcpi_leg *leg, bool own_stream, bool closing)
 {
@@ -236,6 +289,16 @@ leg_signal(struct mcpi_leg *leg, bool closing)
     }
 }
 
+/* It has not left, but what it takes up again has: a cancel of that counts (B27). */
+static bool
+leg_is_begun(const struct mcpi_leg *leg)
+{
+    const struct mcpi_peer *peer = leg->peer;
+
+    return leg->resume_token && !leg->resumable && !leg->detach && peer->ops->hangup &&
+           peer->dialect && !peer->dialect->modern && peer->state != MCPI_PEER_CLOSED;
+}
+
 bool
 mcpi_leg_end(struct mcpi_leg *leg, int status, const struct mcpi_rpc *answer,
              const char *reason)
@@ -253,12 +316,15 @@ mcpi_leg_end(struct mcpi_leg *leg, int status, const struct mcpi_rpc *answer,
     leg->engine->counts.legs--;
     if (issued && !answer)
         mcpi_ring_add(&peer->buried, leg->by_id.hash);
+    peer->answered = peer->answered || answer;
     if (reason)
         mcpi_text_clean(leg->reason, sizeof(leg->reason), reason, strlen(reason));
     if (!issued)
         mcpi_out_withdraw(&leg->request);
-    else if (!answer && peer->state != MCPI_PEER_CLOSED)
-        leg_signal(leg, status == MCP_E_CLOSED);
+    if (!issued && leg_is_begun(leg))
+        leg_push_frame(leg);
+    else if (issued && !answer && !leg->moot && peer->state != MCPI_PEER_CLOSED)
+        leg_signal(leg, status == MCP_E_CLOSED && !mcpi_leg_fault(leg));
     leg->peer = NULL;
     leg->owner->ended(leg->owner_user, leg, status, answer);
     mcpi_leg_unref(leg); /* the table's */
@@ -267,10 +333,30 @@ mcpi_leg_end(struct mcpi_leg *leg, int status, const struct mcpi_rpc *answer,
 }
 
 void
-mcpi_leg_fail(struct mcpi_leg *leg, int status, int64_t now)
+mcpi_leg_fail(struct mcpi_leg *leg, const struct mcpi_fault *fault, int64_t now)
 {
     mcpi_engine_at(leg->engine, now);
-    mcpi_leg_end(leg, status, NULL, "the stream failed");
+    if (leg->state != MCPI_LEG_ISSUED)
+        return; /* it has no stream, or none any more */
+    leg->fault = *fault;
+    leg->fault.why = leg->reason;
+    leg->moot = leg->moot || fault->unsent;
+    mcpi_leg_end(leg, fault->status, NULL, fault->why ? fault->why : "");
+}
+
+bool
+mcpi_leg_give_back(struct mcpi_leg *leg)
+{
+    if (leg->state != MCPI_LEG_ISSUED || leg->again || leg->resume_token ||
+        leg->request.state != MCPI_OUT_IDLE)
+        return false;
+    leg->again = true;
+    leg->state = MCPI_LEG_QUEUED;
+    leg->dialect = NULL;
+    leg->link_user = NULL;
+    mcpi_leg_ref(leg); /* the queue's */
+    mcpi_outlet_give_back(leg->outlet, &leg->request);
+    return true;
 }
 
 static void
@@ -306,6 +392,16 @@ mcpi_leg_progress(struct mcpi_leg *leg, const struct mcpi_progress *progress)
         leg_arm(leg);
     if (leg->owner->progress)
         leg->owner->progress(leg->owner_user, leg, progress);
+}
+
+void
+mcpi_leg_resumable_from(struct mcpi_leg *leg, const char *event_id)
+{
+    if (leg->state != MCPI_LEG_ISSUED || leg->dialect->modern)
+        return;
+    leg->resumable = leg->resumable || leg->want_resumable;
+    if (leg->owner->resumable)
+        leg->owner->resumable(leg->owner_user, leg, event_id);
 }
 
 /* ---- the beginning --------------------------------------------------------- */
@@ -386,6 +482,7 @@ leg_new(struct mcpi_engine *e, const struct mcpi_leg_options *opt,
     leg->meta_len = opt->meta ? opt->meta_len : 0;
     leg->resume_token = mcpi_text_stow(&at, token, token_len);
     leg->resumable = token != NULL;
+    leg->want_resumable = opt->resumable && !opt->parent;
     return leg;
 }
 

@@ -1,12 +1,13 @@
 /*
  * leg.h - one JSON-RPC request we sent: one id, one ending
  *
- *   QUEUED -> ISSUED -> ENDED      QUEUED -> ENDED
+ *   QUEUED -> ISSUED -> ENDED      QUEUED -> ENDED      ISSUED -> QUEUED
  *
  * QUEUED: registered in the table, with its clock running, and waiting in an outlet
  * (A14). ISSUED: a link has taken it; its dialect is fixed (E4). ENDED: once, by
- * mcpi_leg_end. Request, frame and table node are members, so ending allocates nothing.
- * Counted, loop thread only.
+ * mcpi_leg_end. Back to QUEUED, once: the peer has refused it without looking at it
+ * (core/renew.h). Request, frame and table node are members, so ending allocates
+ * nothing. Counted, loop thread only.
  */
 #ifndef MCPI_CORE_LEG_H
 #define MCPI_CORE_LEG_H
@@ -30,6 +31,9 @@ struct mcpi_leg_owner {
     void (*ended)(void *user, struct mcpi_leg *leg, int status,
                   const struct mcpi_rpc *answer);
     void (*progress)(void *user, struct mcpi_leg *leg, const struct mcpi_progress *p);
+    /* Its stream can be taken up again from here (legacy; B27): token is borrowed.
+     * NULL: nobody wants to know. */
+    void (*resumable)(void *user, struct mcpi_leg *leg, const char *token);
 };
 
 struct mcpi_leg_options {
@@ -41,7 +45,9 @@ struct mcpi_leg_options {
         *meta; /* text of a JSON object of the caller's own; copied. NULL: none */
     size_t meta_len;
     const char *log_level;    /* asked for in the modern era: a constant; NULL: none */
-    const char *resume_token; /* copied; NULL: none */
+    const char *resume_token; /* copied; NULL: none. Not with a parent (B28) */
+    bool resumable;           /* once it can be resumed, as mcpi_leg_resumable_from
+                                 tells, it is as if it had a token (B27) */
     int64_t timeout_us;       /* from now; MCPI_NEVER: none */
     bool reset_on_progress;
     bool want_progress;                 /* attach a token */
@@ -67,7 +73,12 @@ struct mcpi_leg {
     struct mcpi_list in_parent;
     struct mcpi_timer idle;
     int64_t timeout_us;
-    bool reset_on_progress, want_progress, detach, resumable;
+    bool reset_on_progress, want_progress, detach;
+    bool resumable, want_resumable; /* it can be; it may become so (B27) */
+    bool moot;               /* nobody is there to be told of its end: no signal */
+    bool again;              /* it was given back, which may be once */
+    struct mcpi_fault fault; /* how the link failed it; status 0: it did not */
+    void *link_user;         /* the link's own, or NULL */
     const struct mcpi_dialect *dialect; /* fixed when issued */
     struct mcpi_out request, frame;
     struct mcpi_id id; /* verbatim; text is in this block */
@@ -91,6 +102,16 @@ int mcpi_leg_open(struct mcpi_peer *peer, const struct mcpi_leg_options *opt,
  * reason goes into the frame, if one is sent. */
 bool mcpi_leg_end(struct mcpi_leg *leg, int status, const struct mcpi_rpc *answer,
                   const char *reason);
+
+/* How the link failed it (mcpi_leg_fail), valid as long as the leg; why is clean, never
+ * NULL, and cut to MCPI_REASON_MAX bytes. NULL: it did not. */
+const struct mcpi_fault *mcpi_leg_fault(const struct mcpi_leg *leg);
+
+/* The peer knows nothing of it: let it wait again, in front of all others, with its
+ * clock running on; to be sent once more, in the dialect of that moment. False: it is
+ * as it was, because that has happened before, or it is not issued, or is still being
+ * written, or takes an earlier one up again, of which nobody knows any more. */
+bool mcpi_leg_give_back(struct mcpi_leg *leg);
 
 /* Found by what a peer spelled; only legs the peer can know, that is issued ones. */
 struct mcpi_leg *mcpi_leg_find(const struct mcpi_peer *peer, const struct mcpi_id *id);

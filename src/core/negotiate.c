@@ -12,19 +12,26 @@ static int negotiate_legacy(struct mcpi_peer *peer, const char *version);
 static void
 negotiate_tell(struct mcpi_peer *peer, int status, const struct mcpi_rpc *reply)
 {
-    struct mcpi_engine *e = peer->engine;
+    const struct mcpi_router *router = peer->engine->router;
+    void *user = peer->engine->router_user;
+    bool again = peer->negotiated;
 
-    if (peer->negotiated)
-        return;
     peer->negotiated = true;
-    if (e->router->ready)
-        e->router->ready(e->router_user, peer, status, reply);
+    if (!again && router->ready)
+        router->ready(user, peer, status, reply);
+    if (again && status == 0 && router->renewed)
+        router->renewed(user, peer, reply);
 }
 
 /* Before the calls that wait can notice: they end CLOSED, and this tells why. */
 static void
 negotiate_fail(struct mcpi_peer *peer, int status, const struct mcpi_rpc *reply)
 {
+    if (peer->negotiated)
+        MCPI_LOG(&peer->engine->log, MCP_LOG_WARNING,
+                 "the server could not be greeted again: %s%s%s",
+                 mcp_status_text(status), peer->fault ? "; " : "",
+                 peer->fault ? peer->fault->why : "");
     negotiate_tell(peer, status, reply);
     mcpi_peer_close(peer, peer->engine->now);
 }
@@ -65,6 +72,7 @@ negotiate_agree(struct mcpi_peer *peer, const struct mcpi_dialect *dialect,
         return;
     }
     peer->agreed = true;
+    peer->answered = false;
     mcpi_peer_become(peer, MCPI_PEER_READY);
     if (peer->ops->ready)
         peer->ops->ready(peer);
@@ -98,6 +106,38 @@ is_modern_error(const struct mcpi_rpc *error)
     return error->error_code == MCPI_RPC_HEADER_MISMATCH ||
            error->error_code == MCPI_RPC_MISSING_CAPABILITY ||
            error->error_code == MCPI_RPC_UNSUPPORTED_VERSION;
+}
+
+/* Says nothing of the era: who may come in (401, 403, 407), how often (429), and a
+ * server or a gateway that is down. */
+static bool
+is_neutral_status(int http)
+{
+    static const int neutral[] = {401, 403, 407, 429, 502, 503, 504};
+
+    for (size_t i = 0; i < sizeof(neutral) / sizeof(neutral[0]); i++)
+        if (http == neutral[i])
+            return true;
+    return false;
+}
+
+/* Does a legacy server end a probe like that? What is neither a list of versions nor an
+ * error that only a modern server gives comes from one, whatever it is
+ * (basic/versioning). */
+static bool
+is_legacy_end(const struct mcpi_peer *peer, int status)
+{
+    switch (status) {
+    case MCP_E_PEER:
+    case MCP_E_PROTO:
+        return true;
+    case MCP_E_HTTP:
+        return !is_neutral_status(peer->fault->http); /* only the link says that */
+    case MCP_E_TIMEOUT:
+        return !peer->ops->hangup; /* X12 */
+    default:
+        return false;
+    }
 }
 
 /* version: the legacy one to ask for. */
@@ -134,18 +174,11 @@ negotiate_from_list(struct mcpi_peer *peer, const mcp_json *supported,
         negotiate_fail(peer, MCP_E_PROTO, reply);
 }
 
-/* What is neither a list of versions nor an error that only a modern server gives comes
- * from a legacy one, whatever it is (basic/versioning). */
 static void
-discover_ended(void *user, struct mcpi_leg *leg, int status,
-               const struct mcpi_rpc *answer)
+discover_conclude(struct mcpi_peer *peer, int status, const struct mcpi_rpc *answer)
 {
-    struct mcpi_peer *peer = user;
     const mcp_json *supported = NULL;
 
-    (void)leg;
-    if (peer->state != MCPI_PEER_NEGOTIATING)
-        return; /* we close: the router hears of that */
     if (status == 0) {
         supported = mcp_json_get(answer->result, "supportedVersions");
         if (mcp_json_get_type(supported) != MCP_JSON_ARRAY)
@@ -159,13 +192,24 @@ discover_ended(void *user, struct mcpi_leg *leg, int status,
                             answer);
     } else if (status == MCP_E_PEER && is_modern_error(answer)) {
         negotiate_agree(peer, &mcpi_dialect_modern, peer->version, answer);
-    } else if (status == MCP_E_PEER || status == MCP_E_PROTO) {
+    } else if (is_legacy_end(peer, status)) {
         negotiate_fall_back(peer, MCPI_VERSION_LEGACY, status, answer);
-    } else if (status == MCP_E_TIMEOUT && !peer->ops->hangup) {
-        negotiate_fall_back(peer, MCPI_VERSION_LEGACY, status, NULL);
     } else {
         negotiate_fail(peer, status, NULL);
     }
+}
+
+static void
+discover_ended(void *user, struct mcpi_leg *leg, int status,
+               const struct mcpi_rpc *answer)
+{
+    struct mcpi_peer *peer = user;
+
+    if (peer->state != MCPI_PEER_NEGOTIATING)
+        return; /* we close: the router hears of that */
+    peer->fault = mcpi_leg_fault(leg);
+    discover_conclude(peer, status, answer);
+    peer->fault = NULL;
 }
 
 static const struct mcpi_leg_owner discover_owner = {.ended = discover_ended};
@@ -190,16 +234,11 @@ negotiate_modern(struct mcpi_peer *peer)
 /* ---- legacy ---------------------------------------------------------------- */
 
 static void
-initialize_ended(void *user, struct mcpi_leg *leg, int status,
-                 const struct mcpi_rpc *answer)
+initialize_conclude(struct mcpi_peer *peer, int status, const struct mcpi_rpc *answer)
 {
-    struct mcpi_peer *peer = user;
     const mcp_json *said;
     const char *version;
 
-    (void)leg;
-    if (peer->state != MCPI_PEER_NEGOTIATING)
-        return; /* we close: the router hears of that */
     if (status < 0) {
         negotiate_fail(peer, status, answer);
         return;
@@ -211,6 +250,19 @@ initialize_ended(void *user, struct mcpi_leg *leg, int status,
         return;
     }
     negotiate_agree(peer, &mcpi_dialect_legacy, version, answer);
+}
+
+static void
+initialize_ended(void *user, struct mcpi_leg *leg, int status,
+                 const struct mcpi_rpc *answer)
+{
+    struct mcpi_peer *peer = user;
+
+    if (peer->state != MCPI_PEER_NEGOTIATING)
+        return; /* we close: the router hears of that */
+    peer->fault = mcpi_leg_fault(leg);
+    initialize_conclude(peer, status, answer);
+    peer->fault = NULL;
 }
 
 static const struct mcpi_leg_owner initialize_owner = {.ended = initialize_ended};
@@ -229,6 +281,7 @@ negotiate_legacy(struct mcpi_peer *peer, const char *version)
         .owner = &initialize_owner,
     };
 
+    peer->fault = NULL; /* of the probe: it does not say how this one fails */
     mcpi_buf_clear(&e->scratch);
     MCPI_BUF_LITERAL(&e->scratch, "{\"protocolVersion\":\"");
     mcpi_buf_text(&e->scratch, version);
@@ -243,6 +296,16 @@ negotiate_legacy(struct mcpi_peer *peer, const char *version)
     opt.params_len = e->scratch.len;
     peer->dialect = &mcpi_dialect_legacy; /* a server may ping before it has answered */
     return negotiate_open(peer, &opt);
+}
+
+void
+mcpi_negotiate_again(struct mcpi_peer *peer, const char *version)
+{
+    int r;
+
+    r = negotiate_legacy(peer, version);
+    if (r < 0 && peer->state == MCPI_PEER_NEGOTIATING)
+        negotiate_fail(peer, r, NULL);
 }
 
 int

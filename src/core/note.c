@@ -81,7 +81,7 @@ static const struct mcpi_out_ops progress_ops = {.kind = MCPI_OUT_NOTE,
                                                  .take = note_take,
                                                  .done = note_done};
 static const struct mcpi_out_ops frame_ops = {
-    .kind = MCPI_OUT_NOTE, .take = note_take, .done = note_done};
+    .kind = MCPI_OUT_NOTE, .takes_back = true, .take = note_take, .done = note_done};
 static const struct mcpi_out_ops greeting_ops = {
     .kind = MCPI_OUT_NOTE, .first = true, .take = note_take, .done = note_done};
 static const struct mcpi_out_ops refusal_ops = {

@@ -168,6 +168,41 @@ mcpi_out_withdraw(struct mcpi_out *out)
     return true;
 }
 
+void
+mcpi_outlet_give_back(struct mcpi_outlet *outlet, struct mcpi_out *out)
+{
+    mcpi_list_prepend(&outlet->queue, &out->node);
+    out->outlet = mcpi_outlet_ref(outlet);
+    out->state = MCPI_OUT_QUEUED;
+    outlet_count(outlet, out, true);
+    if (!mcpi_outlet_is_empty(outlet))
+        outlet->peer->ops->wake(outlet);
+}
+
+/* Whoever hears of one may withdraw others: they are put aside first. */
+void
+mcpi_outlet_forget(struct mcpi_outlet *outlet)
+{
+    struct mcpi_list *node, *next;
+    struct mcpi_list moot;
+    struct mcpi_out *out;
+
+    mcpi_list_init(&moot);
+    for (node = outlet->queue.next; node != &outlet->queue; node = next) {
+        next = node->next;
+        out = MCPI_CONTAINER(node, struct mcpi_out, node);
+        if (!out->ops->answers && !out->ops->takes_back)
+            continue;
+        mcpi_list_remove(node);
+        mcpi_list_append(&moot, node);
+    }
+    while ((node = mcpi_list_first(&moot)) != NULL) {
+        out = MCPI_CONTAINER(node, struct mcpi_out, node);
+        out_unlink(out);
+        out_end(out, MCP_E_CLOSED);
+    }
+}
+
 static void
 outlet_trace(const struct mcpi_outlet *outlet, const char *text, size_t len)
 {

@@ -13,9 +13,10 @@
 
 struct mcpi_out_ops {
     enum mcpi_out_kind kind;
-    bool first;     /* negotiation: passes a peer that is negotiating */
-    bool answers;   /* belongs to a request of the peer's: passes it too */
-    bool droppable; /* may be refused when the outlet is full */
+    bool first;      /* negotiation: passes a peer that is negotiating */
+    bool answers;    /* belongs to a request of the peer's: passes it too */
+    bool takes_back; /* cancels a request of ours */
+    bool droppable;  /* may be refused when the outlet is full */
     /* It leaves now. Encode at the end of into: 0; 1: there is nothing to say any more;
      * negative: cannot be encoded. */
     int (*take)(struct mcpi_out *out, struct mcpi_buf *into);
@@ -55,6 +56,13 @@ void mcpi_out_init(struct mcpi_out *out, const struct mcpi_out_ops *ops);
 /* Append. False: refused because the outlet is full (droppable only) or killed; then
  * done was not called and will not be. */
 bool mcpi_outlet_push(struct mcpi_outlet *outlet, struct mcpi_out *out);
+
+/* Let one that was taken wait again, in front of all that waits. It is not killed. */
+void mcpi_outlet_give_back(struct mcpi_outlet *outlet, struct mcpi_out *out);
+
+/* All that waits was pushed in a session that is over now: drop what means nothing in
+ * the next one, that is answers and cancels. */
+void mcpi_outlet_forget(struct mcpi_outlet *outlet);
 
 /* What must be said here cannot be. An exchange's own wire object goes, and nothing
  * else: its peer may be all the clients there are. Otherwise the peer goes. */

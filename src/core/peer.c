@@ -90,8 +90,8 @@ peer_first_open(const struct mcpi_peer *peer)
     return node ? MCPI_CONTAINER(node, struct mcpi_exchange, in_peer) : NULL;
 }
 
-static void
-peer_drop_exchanges(struct mcpi_peer *peer, const char *reason)
+void
+mcpi_peer_drop_exchanges(struct mcpi_peer *peer, const char *reason)
 {
     struct mcpi_exchange *x;
 
@@ -200,7 +200,7 @@ mcpi_peer_lost(struct mcpi_peer *peer, int status, int64_t now)
     mcpi_session_lost(peer);
     peer_kill_outlets(peer);
     peer_end_legs(peer, NULL);
-    peer_drop_exchanges(peer, "connection lost");
+    mcpi_peer_drop_exchanges(peer, "connection lost");
     mcpi_negotiate_abort(peer, status);
     if (e->router->closed)
         e->router->closed(e->router_user, peer, status);
@@ -285,7 +285,7 @@ mcpi_peer_input_ended(struct mcpi_peer *peer, int64_t now)
     mcpi_negotiate_abort(peer, MCP_E_CLOSED);
     peer_end_lasting(peer, exchange_drop);
     if (e->times.drain < 0)
-        peer_drop_exchanges(peer, "connection lost");
+        mcpi_peer_drop_exchanges(peer, "connection lost");
     if (peer->state != MCPI_PEER_DRAINING)
         return;
     if (peer->open_count == 0)
@@ -376,7 +376,8 @@ peer_expired(struct mcpi_timer *timer, int64_t now)
 
     mcpi_engine_at(peer->engine, now);
     if (peer->failing == 0 && peer->state == MCPI_PEER_DRAINING) {
-        peer_drop_exchanges(peer, "connection lost"); /* the last one closes the link */
+        /* the last one closes the link */
+        mcpi_peer_drop_exchanges(peer, "connection lost");
         return;
     }
     if (peer->failing == 0 && peer->state == MCPI_PEER_LEAVING) {

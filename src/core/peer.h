@@ -2,11 +2,13 @@
  * peer.h - one counterpart: its id space in both directions and what was agreed with it
  *
  *   client:  FRESH -> NEGOTIATING -> READY -> CLOSING -> CLOSED
+ *                                READY -> NEGOTIATING: once more (core/renew.h)
  *   server:  READY -> LEAVING or DRAINING -> CLOSING -> CLOSED
  *
- * LEAVING: we stop, and running requests may still finish; no other is taken. DRAINING:
- * the input has ended and running requests may still finish (F28). CLOSING: the link
- * flushes. CLOSED: the link is gone; every waiter has been told.
+ * NEGOTIATING: nothing but that passes; the rest waits. LEAVING: we stop, and running
+ * requests may still finish; no other is taken. DRAINING: the input has ended and
+ * running requests may still finish (F28). CLOSING: the link flushes. CLOSED: the link
+ * is gone; every waiter has been told.
  */
 #ifndef MCPI_CORE_PEER_H
 #define MCPI_CORE_PEER_H
@@ -56,9 +58,15 @@ struct mcpi_peer {
     const char *version;
     mcp_doc *hello; /* keeps info and capabilities */
     const mcp_json *info, *capabilities;
-    bool initialized;           /* server: a legacy client has introduced itself */
-    bool agreed;                /* other messages than negotiation may pass */
-    bool negotiated;            /* client: the router has heard how it went */
+    bool initialized; /* server: a legacy client has introduced itself */
+    bool agreed;      /* other messages than negotiation may pass */
+    bool negotiated;  /* client: the router has heard how it went */
+    bool answered;    /* client: a request was, since it is READY */
+    unsigned barren;  /* client: sessions lost in a row in which none was */
+    int64_t lost_at;  /* the last one */
+    /* Client: how the link failed the negotiation, while the router hears of that and
+     * the calls that waited for it end; else NULL. Borrowed from its leg. */
+    const struct mcpi_fault *fault;
     const char *log_level;      /* legacy: set for the session; constant */
     struct mcpi_map subscribed; /* legacy: resources; core/subscribe.c */
     unsigned promised;   /* legacy: lists of whose changes it is told, mcpi_topic; all,
@@ -114,6 +122,9 @@ int mcpi_peer_check_room(const struct mcpi_peer *peer, struct mcpi_refusal *why)
  * count as its own until it is freed. MCP_E_LIMIT: the peer has too much in flight;
  * MCP_E_CLOSED: it is gone. */
 int mcpi_peer_keep(struct mcpi_exchange *x, size_t bytes);
+
+/* Whoever asked is not there any more: end all that is open, without a word. */
+void mcpi_peer_drop_exchanges(struct mcpi_peer *peer, const char *reason);
 
 /* An exchange ended: a draining peer may be done. */
 void mcpi_peer_exchange_ended(struct mcpi_peer *peer);

@@ -138,6 +138,22 @@ const char *mcpi_peer_agreed_version(const struct mcpi_peer *peer);
  * peer is killed. */
 void mcpi_peer_lost(struct mcpi_peer *peer, int status, int64_t now);
 
+/* The session that this peer and we had is unknown to it now (legacy HTTP: 404):
+ * negotiate again. met is the leg whose own POST was refused with that, so that the
+ * peer has not begun it; its out is done with. It waits again in front of all others
+ * and is sent once more, without the link's mark (mcpi_leg_set_link); a second time, or
+ * if it resumes an earlier one, it fails with MCP_E_HTTP, 404. The link is not asked to
+ * hang it up. NULL: something else found out. All other issued legs end MCP_E_CLOSED,
+ * without a frame: nobody is there to hear it; they are hung up at once. What waits in
+ * the outlet goes on waiting, but for answers and cancels. When it has negotiated, the
+ * link's `ready` is called again.
+ *
+ * False, and nothing has happened: it is not READY and legacy; or nothing but met could
+ * know, because no request was answered in this session so far; or there were several
+ * such in a row, and the last one not long ago. Then it is the link's to fail met, and
+ * to go on with the session that it has. */
+bool mcpi_peer_session_lost(struct mcpi_peer *peer, struct mcpi_leg *met, int64_t now);
+
 /* Something that cannot be repaired here (no memory for a message, a reader that
  * does not read): the link is given up in the next turn. */
 void mcpi_peer_fail(struct mcpi_peer *peer, int status, const char *why);
@@ -172,6 +188,8 @@ void mcpi_outlet_gone(struct mcpi_outlet *outlet, int64_t now);
 enum mcpi_out_kind mcpi_out_get_kind(const struct mcpi_out *out);
 struct mcpi_leg *mcpi_out_leg(
     const struct mcpi_out *out); /* REQUEST: whose; else NULL */
+/* NOTE: the leg whose cancel frame it is; else NULL. Good until mcpi_out_done. */
+struct mcpi_leg *mcpi_out_canceled_leg(const struct mcpi_out *out);
 
 /* The code of the error that an answer is; 0: of a result, or no answer. */
 int mcpi_out_code(const struct mcpi_out *out);
@@ -181,10 +199,39 @@ void mcpi_out_done(struct mcpi_out *out, int status, int64_t now);
 
 /* ---- legs, as a link with streams of their own sees them ------------------- */
 
+/* Why a request got no answer. */
+struct mcpi_fault {
+    int status;      /* MCP_E_CLOSED, MCP_E_SEND_FAILED, MCP_E_PROTO, MCP_E_HTTP, ... */
+    int http;        /* MCP_E_HTTP: 503; how a stream was not resumed; else 0 */
+    bool unsent;     /* nothing of it has left, or it was refused unserved: the peer has
+                    nothing to take back (B5) */
+    const char *why; /* one sentence for people; copied. NULL: nothing to say */
+};
+
 /* The stream of this leg ended without an answer and not by us (D9, D10, E14, B24).
- * The peer may still be at work on it, so it is abandoned like any other: a hang-up
- * is asked for, which a link whose stream is gone may take lightly. */
-void mcpi_leg_fail(struct mcpi_leg *leg, int status, int64_t now);
+ * Unless it is unsent, the peer may still be at work on it, so it is abandoned like any
+ * other: a hang-up is asked for, which a link whose stream is gone may take lightly.
+ * Nothing if it is over, or waits. */
+void mcpi_leg_fail(struct mcpi_leg *leg, const struct mcpi_fault *fault, int64_t now);
+
+/* Whatever the link keeps of this leg (its entry), or NULL; NULL at first, and again
+ * when core lets it wait once more: what was its entry before is nobody's then. */
+void mcpi_leg_set_link(struct mcpi_leg *leg, void *link_user);
+void *mcpi_leg_link(const struct mcpi_leg *leg);
+
+/* Its id, in the form it is found by (wire/id.h); good as long as the leg. */
+const struct mcpi_id *mcpi_leg_id(const struct mcpi_leg *leg);
+
+/* It has ended, answered or not: what still comes on its stream is not its own. */
+bool mcpi_leg_is_over(const struct mcpi_leg *leg);
+/* It was issued in the modern era; else a legacy one. */
+bool mcpi_leg_is_modern(const struct mcpi_leg *leg);
+/* It is initialize or server/discover, and ours. */
+bool mcpi_leg_is_negotiation(const struct mcpi_leg *leg);
+
+/* The stream of this leg can be taken up again after this event (legacy; B27): whoever
+ * wants to know is told, and may end the leg from inside. Nothing if it is over. */
+void mcpi_leg_resumable_from(struct mcpi_leg *leg, const char *event_id);
 struct mcpi_leg *mcpi_leg_ref(struct mcpi_leg *leg);
 void mcpi_leg_unref(struct mcpi_leg *leg);
 

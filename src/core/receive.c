@@ -12,6 +12,7 @@
 #include "core/leg.h"
 #include "core/note.h"
 #include "core/peer.h"
+#include "core/renew.h"
 #include "core/subscription.h"
 
 struct receipt {
@@ -114,16 +115,30 @@ receive_request(const struct receipt *in)
 
 /* ---- answers --------------------------------------------------------------- */
 
+/* May what came on a leg's own stream be its own, whatever it names? One that takes an
+ * earlier request up again has that one's answer, with that one's id (B27). */
+static bool
+receive_is_resumed(const struct mcpi_leg *leg)
+{
+    return leg && leg->state == MCPI_LEG_ISSUED && leg->resume_token;
+}
+
+/* An error without an id, on the stream of a request, says that this could not even be
+ * read, or is not allowed: what comes with a status of HTTP. */
 static struct mcpi_leg *
 receive_leg(const struct receipt *in)
 {
     struct mcpi_leg *leg = in->arrival->leg;
-    struct mcpi_id key = mcpi_id_fold(in->rpc.id);
+    const struct mcpi_rpc *rpc = &in->rpc;
+    struct mcpi_id key = mcpi_id_fold(rpc->id);
+    bool own;
 
     if (!leg)
-        return mcpi_leg_find(in->peer, &in->rpc.id);
+        return mcpi_leg_find(in->peer, &rpc->id);
     /* Its own stream: whatever else has that id meanwhile is another leg (E15). */
-    return leg->state == MCPI_LEG_ISSUED && mcpi_id_same(&key, &leg->key) ? leg : NULL;
+    own = mcpi_id_same(&key, &leg->key) || receive_is_resumed(leg) ||
+          (rpc->kind == MCPI_RPC_ERROR && rpc->id.kind == MCPI_ID_NONE);
+    return leg->state == MCPI_LEG_ISSUED && own ? leg : NULL;
 }
 
 /* A result of a kind that nobody told us about must count as invalid; none at all is
@@ -143,10 +158,17 @@ receive_for_leg(const struct receipt *in, struct mcpi_leg *leg)
     const struct mcpi_rpc *rpc = &in->rpc;
     int status = 0;
 
+    if (rpc->kind == MCPI_RPC_ERROR &&
+        rpc->error_code == MCPI_RPC_UNSUPPORTED_VERSION &&
+        mcpi_peer_change_version(in->peer, leg, rpc))
+        return;
     if (rpc->kind == MCPI_RPC_ERROR)
         status = MCP_E_PEER;
     else if (rpc->kind == MCPI_RPC_INVALID || !receive_knows_type(leg, rpc))
         status = MCP_E_PROTO;
+    /* It came elsewhere: nobody waits for its own stream to end. */
+    if (!in->arrival->leg && leg->link_user && in->peer->ops->hangup)
+        in->peer->ops->hangup(in->peer, leg, leg->engine->times.grace);
     mcpi_leg_end(leg, status, rpc, NULL);
 }
 
@@ -241,7 +263,8 @@ receive_progress(const struct receipt *in)
     struct mcpi_progress p;
     struct mcpi_leg *leg;
 
-    leg = receive_named_leg(in, &token);
+    leg = receive_is_resumed(in->arrival->leg) ? in->arrival->leg
+                                               : receive_named_leg(in, &token);
     if (!leg || !leg->want_progress)
         return;
     if (type != MCP_JSON_INTEGER && type != MCP_JSON_REAL)

@@ -171,6 +171,12 @@ mcpi_subscription_how(const struct mcpi_subscription *s)
     return s->how;
 }
 
+const struct mcpi_fault *
+mcpi_subscription_fault(const struct mcpi_subscription *s)
+{
+    return mcpi_leg_fault(s->leg);
+}
+
 void
 mcpi_subscription_close(struct mcpi_subscription *s, int64_t now)
 {

@@ -56,6 +56,9 @@ int mcpi_subscription_open(struct mcpi_peer *peer,
 const struct mcpi_id *mcpi_subscription_id(const struct mcpi_subscription *s);
 enum mcpi_subscription_end mcpi_subscription_how(const struct mcpi_subscription *s);
 
+/* As mcpi_call_fault, from `ended` on. */
+const struct mcpi_fault *mcpi_subscription_fault(const struct mcpi_subscription *s);
+
 /* End it if it is open, in the spelling of its link (H3, H4), and free it: no callback
  * runs any more (H12). NULL ok. */
 void mcpi_subscription_close(struct mcpi_subscription *s, int64_t now);

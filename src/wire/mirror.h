@@ -15,6 +15,10 @@
  * headers, and those that a host needs itself are among them. */
 #define MCPI_MIRROR_MAX 64
 
+/* Names and paths of all of these, in bytes: far above any schema; a long path that
+ * leads to many arguments stands there once for each. */
+#define MCPI_MIRROR_BYTES_MAX 65536
+
 /* Append a text as the value of a header: as it is, or encoded. */
 void mcpi_mirror_encode(struct mcpi_buf *into, const char *text, size_t len);
 
@@ -39,11 +43,17 @@ struct mcpi_mirror;
 
 /* Read a schema. 0 with *ret NULL if it says nothing of it. MCP_E_INVAL: it breaks a
  * rule (empty, no token, twice without case, not a string, integer or boolean, not
- * reached by properties alone, more than MCPI_MIRROR_MAX), and *ret_fault is a constant
- * sentence; MCP_E_NOMEM. */
+ * reached by properties alone, more than MCPI_MIRROR_MAX, too long), and *ret_fault is a
+ * constant sentence; MCP_E_NOMEM. */
 int mcpi_mirror_new(const mcp_allocator *mem, const mcp_json *schema,
                     struct mcpi_mirror **ret, const char **ret_fault);
 void mcpi_mirror_free(struct mcpi_mirror *mirror); /* NULL ok */
+
+/* Do both say the same, in the same order? */
+bool mcpi_mirror_same(const struct mcpi_mirror *a, const struct mcpi_mirror *b);
+
+/* Memory that it holds, in bytes. */
+size_t mcpi_mirror_bytes(const struct mcpi_mirror *mirror);
 
 /* How many, 0 for NULL; and of one: the name behind Mcp-Param-, the whole name of the
  * header in lower case, and its value among these arguments, which may be NULL (absent)

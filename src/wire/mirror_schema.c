@@ -57,7 +57,7 @@ mirror_prepare(struct walk *walk)
     if (!mirror)
         return MCP_E_NOMEM;
     mirror->mem = walk->mem;
-    mcpi_buf_init(&mirror->texts, walk->mem, SIZE_MAX);
+    mcpi_buf_init(&mirror->texts, walk->mem, MCPI_MIRROR_BYTES_MAX);
     walk->mirror = mirror;
     return 0;
 }
@@ -99,6 +99,8 @@ mirror_add(struct walk *walk, const char *name)
         mcpi_buf_append(texts, mcp_json_string(walk->keys[i], ""), len);
     }
     mirror->count++;
+    if (texts->status == MCP_E_LIMIT)
+        return walk_fault(walk, KEYWORD ": its names and paths are too long");
     return texts->status;
 }
 
@@ -239,6 +241,20 @@ mcpi_mirror_free(struct mcpi_mirror *mirror)
         return;
     mcpi_buf_done(&mirror->texts);
     mcpi_free(mirror->mem, mirror);
+}
+
+bool
+mcpi_mirror_same(const struct mcpi_mirror *a, const struct mcpi_mirror *b)
+{
+    return a->count == b->count && a->texts.len == b->texts.len &&
+           memcmp(a->items, b->items, a->count * sizeof(a->items[0])) == 0 &&
+           memcmp(a->texts.data, b->texts.data, a->texts.len) == 0;
+}
+
+size_t
+mcpi_mirror_bytes(const struct mcpi_mirror *mirror)
+{
+    return sizeof(*mirror) + mirror->texts.cap;
 }
 
 /* ---- using it ----------------------------------------------------------- */

@@ -145,13 +145,14 @@ clean_text_is_cut_to_fit(void **state)
 static void
 error_carries_status_and_sentence(void **state)
 {
-    mcp_error err = {.rpc_code = 7};
+    mcp_error err = {.rpc_code = 7, .http_status = 503};
 
     (void)state;
     assert_int_equal(mcpi_error_set(&err, MCP_E_LIMIT, "%d of %s", 3, "them\n"),
                      MCP_E_LIMIT);
     assert_int_equal(err.status, MCP_E_LIMIT);
     assert_int_equal(err.rpc_code, 0);
+    assert_int_equal(err.http_status, 0);
     assert_string_equal(err.message, "3 of them?");
     assert_int_equal(mcpi_error_set(NULL, MCP_E_INVAL, "nobody"), MCP_E_INVAL);
 }

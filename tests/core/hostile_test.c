@@ -468,7 +468,8 @@ lose_the_greeting(enum mcpi_era era, int status)
     assert_int_equal(mcpi_peer_connect(f.peer, f.w.now), 0);
     fake_run(&f);
     fake_call(&f, &co, &out);
-    mcpi_leg_fail(fake_event(&f, 0)->leg, status, f.w.now);
+    mcpi_leg_fail(fake_event(&f, 0)->leg, &(struct mcpi_fault){.status = status},
+                  f.w.now);
     assert_int_equal(f.ready, 1);
     assert_int_equal(f.ready_status, status);
     assert_int_equal(out.done, 1);

@@ -246,7 +246,7 @@ A15_E15_old_stream_that_answers_or_dies_leaves_the_successor_alone(void **state)
     new = fake_leg(&f, &second);
     assert_ptr_not_equal(new, old);
     fake_receive_on(&f, old, RESULT("\"x\"", "{\"from\":\"old\"}"));
-    mcpi_leg_fail(old, MCP_E_CLOSED, f.w.now);
+    mcpi_leg_fail(old, &(struct mcpi_fault){.status = MCP_E_CLOSED}, f.w.now);
     assert_int_equal(second.done, 0);
     assert_ptr_equal(mcpi_leg_find(f.peer, &id), new);
     assert_int_equal(mcpi_call_cancel(second.call, NULL, f.w.now), 0);
@@ -368,7 +368,8 @@ stream_that_fails_ends_its_leg_with_that_status(void **state)
     fake_start_with(&f, &fo);
     fake_issue(&f, NULL, &out);
     fake_issue(&f, NULL, &other);
-    mcpi_leg_fail(fake_leg(&f, &out), MCP_E_SEND_FAILED, f.w.now);
+    mcpi_leg_fail(fake_leg(&f, &out), &(struct mcpi_fault){.status = MCP_E_SEND_FAILED},
+                  f.w.now);
     assert_int_equal(out.done, 1);
     assert_int_equal(out.status, MCP_E_SEND_FAILED);
     assert_int_equal(other.done, 0);

@@ -594,7 +594,8 @@ H10_stream_that_breaks_is_lost_and_nothing_is_reopened(void **state)
     fake_start_with(&f, &fake_links[MODERN_STREAMS]);
     open_on(&f, &h);
     fake_receive_on(&f, leg_of(&f, &h), ACK("\"listen-1\"", FILTER));
-    mcpi_leg_fail(leg_of(&f, &h), MCP_E_CLOSED, f.w.now);
+    mcpi_leg_fail(leg_of(&f, &h), &(struct mcpi_fault){.status = MCP_E_CLOSED},
+                  f.w.now);
     expect_end(&h, MCPI_SUBSCRIPTION_LOST, MCP_E_CLOSED);
     fake_pass(&f, 3600 * SECOND);
     fake_run(&f);

@@ -70,9 +70,18 @@ op_close(struct mcpi_peer *peer, enum mcpi_closing how)
     fake_note_down(mcpi_peer_link(peer), FAKE_CLOSE, NULL)->how = how;
 }
 
-static const struct mcpi_link_ops pipe_ops = {.wake = op_wake, .close = op_close};
+static void
+op_ready(struct mcpi_peer *peer)
+{
+    struct fake *f = mcpi_peer_link(peer);
+
+    f->greeted++;
+}
+
+static const struct mcpi_link_ops pipe_ops = {
+    .wake = op_wake, .ready = op_ready, .close = op_close};
 static const struct mcpi_link_ops streams_ops = {
-    .wake = op_wake, .hangup = op_hangup, .close = op_close};
+    .wake = op_wake, .ready = op_ready, .hangup = op_hangup, .close = op_close};
 
 /* ---- what it hears from core ----------------------------------------------- */
 
@@ -102,10 +111,24 @@ on_ready(void *user, struct mcpi_peer *peer, int status, const struct mcpi_rpc *
 {
     struct fake *f = user;
 
-    (void)peer;
     (void)reply;
     f->ready++;
     f->ready_status = status;
+    if (!peer->fault)
+        return;
+    f->fault = *peer->fault;
+    snprintf(f->why, sizeof(f->why), "%s", peer->fault->why);
+    f->fault.why = f->why;
+}
+
+static void
+on_renewed(void *user, struct mcpi_peer *peer, const struct mcpi_rpc *reply)
+{
+    struct fake *f = user;
+
+    assert_int_equal(peer->state, MCPI_PEER_READY);
+    assert_non_null(mcp_json_get(reply->result, "protocolVersion"));
+    f->renewed++;
 }
 
 static void
@@ -119,7 +142,7 @@ on_closed(void *user, struct mcpi_peer *peer, int status)
 }
 
 static const struct mcpi_router router = {
-    .route = on_route, .ready = on_ready, .closed = on_closed};
+    .route = on_route, .ready = on_ready, .renewed = on_renewed, .closed = on_closed};
 
 static void
 on_log(void *user, enum mcp_log_level level, const char *line)

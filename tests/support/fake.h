@@ -56,6 +56,9 @@ struct fake {
     struct mcpi_exchange **jobs; /* requests received; counted */
     size_t job_count;
     int ready, ready_status, closed;
+    struct mcpi_fault fault; /* of the peer, when the router heard ready; why is kept */
+    char why[MCPI_REASON_MAX + 1];
+    int renewed, greeted; /* the router heard; the link did, each time */
     char said[512];
     char log[16384]; /* "W: text\n" */
 };

@@ -284,6 +284,77 @@ there_are_not_too_many(void **state)
     refuses(schema, "64");
 }
 
+/* A long way to many of them is kept once for each: from a short text, much memory. */
+static void
+they_are_not_too_long(void **state)
+{
+    struct mcpi_mirror *mirror = NULL;
+    const char *fault = "";
+    struct mcpi_buf text;
+    mcp_doc *doc;
+    int r;
+
+    (void)state;
+    for (int count = 2; count <= 40; count += 38) {
+        mcpi_buf_init(&text, NULL, 65536);
+        mcpi_buf_text(&text, "{\"properties\":{\"");
+        for (int i = 0; i < 2000; i++)
+            mcpi_buf_char(&text, 'p');
+        mcpi_buf_text(&text, "\":{\"properties\":{");
+        for (int i = 0; i < count; i++) {
+            mcpi_buf_text(&text, i ? ",\"" : "\"");
+            mcpi_buf_int(&text, i);
+            mcpi_buf_text(&text, "\":{\"type\":\"string\",\"x-mcp-header\":\"H");
+            mcpi_buf_int(&text, i);
+            mcpi_buf_text(&text, "\"}");
+        }
+        mcpi_buf_text(&text, "}}}}");
+        mcpi_buf_char(&text, '\0');
+        assert_int_equal(text.status, 0);
+        doc = parse(text.data);
+        r = mcpi_mirror_new(NULL, mcp_doc_root(doc), &mirror, &fault);
+        assert_int_equal(r, count == 2 ? 0 : MCP_E_INVAL);
+        if (r == 0) {
+            assert_in_range(mcpi_mirror_bytes(mirror), 4000, 2 * MCPI_MIRROR_BYTES_MAX);
+            mcpi_mirror_free(mirror);
+        }
+        mcp_doc_free(doc);
+        mcpi_buf_done(&text);
+    }
+    assert_string_equal(fault, "x-mcp-header: its names and paths are too long");
+}
+
+static bool
+same(const char *schema, const char *other)
+{
+    struct mcpi_mirror *a = mirror_of(schema), *b = mirror_of(other);
+    bool is = mcpi_mirror_same(a, b);
+
+    assert_int_equal(mcpi_mirror_same(b, a), is);
+    assert_true(mcpi_mirror_same(a, a));
+    mcpi_mirror_free(a);
+    mcpi_mirror_free(b);
+    return is;
+}
+
+static void
+two_are_the_same_if_names_and_paths_are(void **state)
+{
+    (void)state;
+    assert_true(same(IN_PROPERTIES("{\"a\":" STRING_AS("A") "}"),
+                     IN_PROPERTIES("{\"b\":{},\"a\":" STRING_AS("A") "}")));
+    assert_false(same(IN_PROPERTIES("{\"a\":" STRING_AS("A") "}"),
+                      IN_PROPERTIES("{\"a\":" STRING_AS("B") "}")));
+    assert_false(same(IN_PROPERTIES("{\"a\":" STRING_AS("A") "}"),
+                      IN_PROPERTIES("{\"b\":" STRING_AS("A") "}")));
+    assert_false(
+        same(IN_PROPERTIES("{\"a\":" STRING_AS("A") "}"),
+             IN_PROPERTIES("{\"a\":" STRING_AS("A") ",\"b\":" STRING_AS("B") "}")));
+    assert_false(
+        same(IN_PROPERTIES("{\"a\":" STRING_AS("A") "}"),
+             IN_PROPERTIES("{\"a\":" IN_PROPERTIES("{\"a\":" STRING_AS("A") "}") "}")));
+}
+
 /* The deepest document there is: 256 levels. */
 static void
 deep_schemas_are_walked(void **state)
@@ -345,4 +416,5 @@ TEST_MAIN(TEST(what_says_nothing_of_it_costs_nothing),
           TEST(only_three_types_are_mirrored),
           TEST(a_header_is_named_once_whatever_its_case),
           TEST(an_annotation_anywhere_else_is_refused), TEST(there_are_not_too_many),
+          TEST(they_are_not_too_long), TEST(two_are_the_same_if_names_and_paths_are),
           TEST(deep_schemas_are_walked), TEST(each_allocation_may_fail))
