@@ -1,0 +1,443 @@
+/* run/curl_easy_test.c - certificates and proxies, as the options say */
+#include "run/curl_fixture.h"
+
+#include <openssl/pem.h>
+
+/* A request that the script has, greeted and read, is answered. */
+static void
+expect_answer(struct world *w, struct answer *a, struct visit *v)
+{
+    visit_read(v);
+    visit_answer(v, "200 OK", "text/x", "safe");
+    world_until(w, &a->ended, 1);
+    assert_false(a->faulty);
+    assert_int_equal(a->heads, 1);
+    assert_string_equal(a->body, "safe");
+    visit_close(v);
+}
+
+static void
+expect_unsent(struct world *w, struct answer *a)
+{
+    world_until(w, &a->ended, 1);
+    assert_int_equal(a->fault.status, MCP_E_SEND_FAILED);
+    assert_true(a->fault.unsent);
+    assert_int_equal(a->sent + a->heads, 0);
+}
+
+/* ---- the server's certificate ----------------------------------------------- */
+
+static void
+a_certificate_of_the_given_authority_is_trusted(void **state)
+{
+    struct answer a = {.w = NULL};
+    struct tls_pair pair;
+    struct world w;
+    struct visit v;
+
+    (void)state;
+    tls_pair_make(&pair);
+    world_open_as(&w, (struct mcpi_curl_options){.ca_file = pair.certificate}, &pair);
+    answer_post(&a, &w, "{}");
+    visit_accept(&v, &w.script);
+    expect_answer(&w, &a, &v);
+    world_close(&w);
+    tls_pair_remove(&pair);
+}
+
+static void
+expect_distrust(const struct mcpi_curl_options *opt, const struct tls_pair *pair)
+{
+    struct answer a = {.w = NULL};
+    struct world w;
+    struct visit v;
+
+    world_open_as(&w, *opt, pair);
+    answer_post(&a, &w, "{}");
+    visit_accept_plain(&v, &w.script);
+    assert_true(!visit_greet(&v) || !visit_try_read(&v));
+    expect_unsent(&w, &a);
+    assert_non_null(strstr(a.why, "certificate"));
+    visit_close(&v);
+    world_close(&w);
+}
+
+static void
+B5_a_certificate_of_somebody_else_is_not(void **state)
+{
+    struct tls_pair pair, other;
+
+    (void)state;
+    tls_pair_make(&pair);
+    tls_pair_make(&other);
+    expect_distrust(&(struct mcpi_curl_options){.ca_file = other.certificate}, &pair);
+    expect_distrust(&(struct mcpi_curl_options){.ca_path = other.folder}, &pair);
+    expect_distrust(&(struct mcpi_curl_options){.loop = NULL}, &pair);
+    tls_pair_remove(&pair);
+    tls_pair_remove(&other);
+}
+
+static void
+B5_a_certificate_for_another_name_is_not(void **state)
+{
+    struct answer a = {.w = NULL};
+    struct tls_pair pair;
+    struct world w;
+    struct visit v;
+    char url[64];
+
+    (void)state;
+    tls_pair_make(&pair);
+    world_open_as(&w, (struct mcpi_curl_options){.ca_file = pair.certificate}, &pair);
+    /* the same machine, but not by a name that the certificate has */
+    (void)snprintf(url, sizeof(url), "https://[::ffff:127.0.0.1]:%d/", w.script.port);
+    answer_start_as(&a, &w, fetch_options("POST", url, "{}"));
+    visit_accept_plain(&v, &w.script);
+    (void)visit_greet(&v);
+    expect_unsent(&w, &a);
+    visit_close(&v);
+    world_close(&w);
+    tls_pair_remove(&pair);
+}
+
+static void
+any_certificate_will_do_if_that_is_asked_for(void **state)
+{
+    struct answer a = {.w = NULL};
+    struct tls_pair pair;
+    struct world w;
+    struct visit v;
+
+    (void)state;
+    tls_pair_make(&pair);
+    world_open_as(&w, (struct mcpi_curl_options){.no_verify = true}, &pair);
+    answer_post(&a, &w, "{}");
+    visit_accept(&v, &w.script);
+    expect_answer(&w, &a, &v);
+    world_close(&w);
+    tls_pair_remove(&pair);
+}
+
+static void
+a_connection_of_tls_is_used_again(void **state)
+{
+    struct tls_pair pair;
+    struct answer a;
+    struct world w;
+    struct visit v;
+
+    (void)state;
+    tls_pair_make(&pair);
+    world_open_as(&w, (struct mcpi_curl_options){.ca_file = pair.certificate}, &pair);
+    for (int i = 0; i < 5; i++) {
+        memset(&a, 0, sizeof(a));
+        answer_post(&a, &w, "{}");
+        if (i == 0)
+            visit_accept(&v, &w.script);
+        visit_read(&v);
+        visit_answer(&v, "200 OK", NULL, "again");
+        world_until(&w, &a.ended, 1);
+        assert_false(a.faulty);
+        world_step(&w, 3);
+    }
+    visit_close(&v);
+    world_close(&w);
+    tls_pair_remove(&pair);
+}
+
+/* ---- our certificate -------------------------------------------------------- */
+
+/* The key of a pair once more, behind a password. */
+static void
+key_lock(const struct tls_pair *pair, const char *path, const char *password)
+{
+    FILE *file = fopen(pair->key, "re");
+    EVP_PKEY *key;
+
+    assert_non_null(file);
+    key = PEM_read_PrivateKey(file, NULL, NULL, NULL);
+    assert_non_null(key);
+    assert_int_equal(fclose(file), 0);
+    file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(PEM_write_PKCS8PrivateKey(file, key, EVP_aes_128_cbc(), password,
+                                               (int)strlen(password), NULL, NULL),
+                     1);
+    assert_int_equal(fclose(file), 0);
+    EVP_PKEY_free(key);
+}
+
+static void
+show_certificate(const struct tls_pair *server, const struct tls_pair *client,
+                 struct mcpi_curl_options opt)
+{
+    struct answer a = {.w = NULL};
+    struct world w;
+    struct visit v;
+
+    opt.ca_file = server->certificate;
+    world_open_as(&w, opt, server);
+    http_script_ask(&w.script, client);
+    answer_post(&a, &w, "{}");
+    visit_accept(&v, &w.script);
+    expect_answer(&w, &a, &v);
+    world_close(&w);
+}
+
+static void
+a_client_shows_its_certificate(void **state)
+{
+    struct tls_pair server, client;
+    char locked[128];
+
+    (void)state;
+    tls_pair_make(&server);
+    tls_pair_make(&client);
+    (void)snprintf(locked, sizeof(locked), "%s/locked.pem", client.folder);
+    key_lock(&client, locked, "open sesame");
+    show_certificate(&server, &client,
+                     (struct mcpi_curl_options){.cert_file = client.certificate,
+                                                .key_file = client.key});
+    show_certificate(&server, &client,
+                     (struct mcpi_curl_options){.cert_file = client.certificate,
+                                                .key_file = locked,
+                                                .key_password = "open sesame"});
+    assert_int_equal(unlink(locked), 0);
+    tls_pair_remove(&server);
+    tls_pair_remove(&client);
+}
+
+static void
+B5_a_key_that_does_not_open_sends_nothing(void **state)
+{
+    struct mcpi_curl_options opt = {.no_verify = true, .key_password = "wrong"};
+    struct answer a = {.w = NULL};
+    struct tls_pair server, client;
+    char locked[128];
+    struct world w;
+
+    (void)state;
+    tls_pair_make(&server);
+    tls_pair_make(&client);
+    (void)snprintf(locked, sizeof(locked), "%s/locked.pem", client.folder);
+    key_lock(&client, locked, "right");
+    opt.cert_file = client.certificate;
+    opt.key_file = locked;
+    world_open_as(&w, opt, &server);
+    answer_post(&a, &w, "{}");
+    expect_unsent(&w, &a);
+    world_close(&w);
+    assert_int_equal(unlink(locked), 0);
+    tls_pair_remove(&server);
+    tls_pair_remove(&client);
+}
+
+/* ---- proxies ---------------------------------------------------------------- */
+
+static void
+a_proxy_is_asked_for_the_whole_url(void **state)
+{
+    struct answer a = {.w = NULL};
+    struct http_script proxy;
+    struct world w;
+    struct visit v;
+
+    (void)state;
+    http_script_open(&proxy, NULL, NULL);
+    world_open_as(&w, (struct mcpi_curl_options){.proxy = proxy.url}, NULL);
+    proxy.loop = w.loop;
+    answer_start_as(&a, &w, fetch_options("POST", "http://far.invalid:81/x", "{}"));
+    visit_accept(&v, &proxy);
+    visit_read(&v);
+    assert_true(visit_asks(&v, "POST http://far.invalid:81/x"));
+    assert_string_equal(visit_field(&v, "Host"), "far.invalid:81");
+    visit_answer(&v, "200 OK", NULL, "far");
+    world_until(&w, &a.ended, 1);
+    assert_string_equal(a.body, "far");
+    visit_close(&v);
+    http_script_close(&proxy);
+    world_close(&w);
+}
+
+static void
+some_hosts_are_reached_without_a_proxy(void **state)
+{
+    struct mcpi_curl_options opt = {.proxy = "http://127.0.0.1:1",
+                                    .no_proxy = "far.invalid,127.0.0.1"};
+    struct answer a = {.w = NULL};
+    struct world w;
+    struct visit v;
+
+    (void)state;
+    world_open_as(&w, opt, NULL);
+    answer_post(&a, &w, "{}");
+    visit_accept(&v, &w.script);
+    expect_answer(&w, &a, &v);
+    world_close(&w);
+}
+
+/* One fetcher as the environment says, one that does not listen to it. */
+static void
+the_environment_names_a_proxy_unless_there_is_to_be_none(void **state)
+{
+    struct mcpi_curl_options opt = {.proxy = NULL};
+    struct mcpi_fetch_options request;
+    struct answer a = {.w = NULL}, b = {.w = NULL};
+    struct http_script proxy;
+    struct world w;
+    struct visit v;
+
+    (void)state;
+    world_open(&w);
+    http_script_open(&proxy, NULL, w.loop);
+    assert_int_equal(setenv("http_proxy", proxy.url, 1), 0);
+    assert_int_equal(setenv("no_proxy", "", 1), 0);
+    answer_post(&a, &w, "{}"); /* its proxy is "" */
+    visit_accept(&v, &w.script);
+    expect_answer(&w, &a, &v);
+    mcpi_curl_free(w.fetcher);
+    opt.loop = w.loop;
+    assert_int_equal(mcpi_curl_new(&opt, &w.fetcher, NULL), 0);
+    request = fetch_options("POST", "http://far.invalid/", "{}");
+    answer_start_as(&b, &w, request);
+    visit_accept(&v, &proxy);
+    expect_answer(&w, &b, &v);
+    assert_int_equal(unsetenv("http_proxy"), 0);
+    assert_int_equal(unsetenv("no_proxy"), 0);
+    http_script_close(&proxy);
+    world_close(&w);
+}
+
+/* The proxy is the script, and plays the server behind the tunnel as well. */
+struct tunnel {
+    struct tls_pair pair;
+    struct http_script proxy;
+    struct world w;
+    struct answer a;
+    struct visit v;
+};
+
+static void
+tunnel_open(struct tunnel *t)
+{
+    static const char fields[] = "Authorization: Bearer x";
+    struct mcpi_curl_options opt = {.ca_file = t->pair.certificate};
+    struct mcpi_fetch_options request;
+    char url[64];
+
+    memset(&t->a, 0, sizeof(t->a));
+    tls_pair_make(&t->pair);
+    http_script_open(&t->proxy, &t->pair, NULL);
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%d", t->proxy.port);
+    opt.proxy = url;
+    world_open_as(&t->w, opt, NULL);
+    t->proxy.loop = t->w.loop;
+    request = fetch_options("POST", "https://localhost:444/x", "{}");
+    request.fields = fields;
+    request.fields_len = sizeof(fields);
+    answer_start_as(&t->a, &t->w, request);
+    visit_accept_plain(&t->v, &t->proxy);
+    visit_read(&t->v);
+    assert_true(visit_asks(&t->v, "CONNECT localhost:444"));
+    assert_null(visit_field(&t->v, "Authorization"));
+    assert_int_equal(mcpi_fetch_get_phase(t->a.fetch), MCPI_FETCH_UNSENT);
+}
+
+static void
+tunnel_close(struct tunnel *t)
+{
+    if (t->v.fd >= 0)
+        visit_close(&t->v);
+    http_script_close(&t->proxy);
+    world_close(&t->w);
+    tls_pair_remove(&t->pair);
+}
+
+static void
+a_proxy_makes_a_tunnel_for_tls(void **state)
+{
+    struct tunnel t;
+
+    (void)state;
+    tunnel_open(&t);
+    visit_say(&t.v, "HTTP/1.1 200 Go\r\nX-Extra: proxy\r\n\r\n");
+    assert_true(visit_greet(&t.v));
+    visit_read(&t.v);
+    assert_true(visit_asks(&t.v, "POST /x"));
+    assert_string_equal(visit_field(&t.v, "Authorization"), "Bearer x");
+    visit_answer(&t.v, "200 OK", NULL, "through");
+    world_until(&t.w, &t.a.ended, 1);
+    assert_false(t.a.faulty);
+    assert_int_equal(t.a.sent, 1);
+    assert_int_equal(t.a.heads, 1);
+    assert_string_equal(t.a.extra, "(none)");
+    assert_string_equal(t.a.body, "through");
+    tunnel_close(&t);
+}
+
+static void
+B5_a_tunnel_that_is_refused_sends_nothing(void **state)
+{
+    struct tunnel t;
+
+    (void)state;
+    tunnel_open(&t);
+    visit_answer(&t.v, "403 No", "text/plain", "no");
+    expect_unsent(&t.w, &t.a);
+    assert_non_null(strstr(t.a.why, "403"));
+    tunnel_close(&t);
+}
+
+static void
+B5_a_tunnel_that_breaks_off_sends_nothing(void **state)
+{
+    struct tunnel t;
+
+    (void)state;
+    tunnel_open(&t);
+    visit_reset(&t.v);
+    expect_unsent(&t.w, &t.a);
+    tunnel_close(&t);
+    tunnel_open(&t);
+    visit_say(&t.v, "HTTP/1.1 200 Go\r\n\r\n");
+    world_step(&t.w, 5);
+    visit_reset(&t.v);
+    expect_unsent(&t.w, &t.a);
+    tunnel_close(&t);
+    tunnel_open(&t);
+    visit_say(&t.v, "nonsense\r\n\r\n");
+    visit_close(&t.v);
+    expect_unsent(&t.w, &t.a);
+    tunnel_close(&t);
+}
+
+static void
+E3_aborted_in_a_tunnel(void **state)
+{
+    struct tunnel t;
+
+    (void)state;
+    tunnel_open(&t);
+    answer_abort(&t.a);
+    visit_await_gone(&t.v);
+    tunnel_close(&t);
+    tunnel_open(&t);
+    visit_say(&t.v, "HTTP/1.1 200 Go\r\n\r\n");
+    visit_read_bytes(&t.v, 10); /* a hello of TLS */
+    answer_abort(&t.a);
+    visit_await_gone(&t.v);
+    tunnel_close(&t);
+}
+
+TEST_MAIN(TEST(a_certificate_of_the_given_authority_is_trusted),
+          TEST(B5_a_certificate_of_somebody_else_is_not),
+          TEST(B5_a_certificate_for_another_name_is_not),
+          TEST(any_certificate_will_do_if_that_is_asked_for),
+          TEST(a_connection_of_tls_is_used_again), TEST(a_client_shows_its_certificate),
+          TEST(B5_a_key_that_does_not_open_sends_nothing),
+          TEST(a_proxy_is_asked_for_the_whole_url),
+          TEST(some_hosts_are_reached_without_a_proxy),
+          TEST(the_environment_names_a_proxy_unless_there_is_to_be_none),
+          TEST(a_proxy_makes_a_tunnel_for_tls),
+          TEST(B5_a_tunnel_that_is_refused_sends_nothing),
+          TEST(B5_a_tunnel_that_breaks_off_sends_nothing), TEST(E3_aborted_in_a_tunnel))
