@@ -133,8 +133,12 @@ locals_free(struct world *w, int side)
         free(s);
 }
 
-static const struct world_link local_link = {
-    "local", locals_open, locals_step, locals_inject, locals_shutdown, locals_free};
+static const struct world_link local_link = {.name = "local",
+                                             .open = locals_open,
+                                             .step = locals_step,
+                                             .inject = locals_inject,
+                                             .shutdown = locals_shutdown,
+                                             .free = locals_free};
 
 /* ---- its own mechanics ----------------------------------------------------- */
 

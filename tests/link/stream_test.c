@@ -371,9 +371,12 @@ open_broken(struct world *w, const struct world_options *opt)
     return streams_join(w, ends);
 }
 
-static const struct world_link broken_link = {"broken",         open_broken,
-                                              streams_step,     streams_inject,
-                                              streams_shutdown, streams_free};
+static const struct world_link broken_link = {.name = "broken",
+                                              .open = open_broken,
+                                              .step = streams_step,
+                                              .inject = streams_inject,
+                                              .shutdown = streams_shutdown,
+                                              .free = streams_free};
 
 static void
 expect_broken(int out_fd, int status)

@@ -156,8 +156,12 @@ unix_open(struct world *w, const struct world_options *opt)
     return streams_join(w, ends);
 }
 
-static const struct world_link unix_link = {
-    "unix", unix_open, streams_step, streams_inject, streams_shutdown, streams_free};
+static const struct world_link unix_link = {.name = "unix",
+                                            .open = unix_open,
+                                            .step = streams_step,
+                                            .inject = streams_inject,
+                                            .shutdown = streams_shutdown,
+                                            .free = streams_free};
 
 /* ---- listening ------------------------------------------------------------- */
 

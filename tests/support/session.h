@@ -9,6 +9,7 @@
 #define TESTS_SUPPORT_SESSION_H
 
 #include "core/subscription.h"
+#include "support/link_suite.h"
 #include "support/listening.h"
 #include "support/world.h"
 
@@ -72,8 +73,14 @@ void session_expect(struct session *t, int n, int status);
 /* The last request of a side's is answered. */
 void session_answer(struct session *t, int side, const char *result);
 
-/* Frames that a side has issued since the last world_forget. */
+/* Cancels of a side's since the last world_forget, as world_count_signals. */
+size_t session_signals(struct session *t, int side);
+/* Frames that a side has issued since then. */
 size_t session_frames(struct session *t, int side);
+
+/* What a server's stream is told when its client leaves: where that is all it can do,
+ * it is a cancel. */
+enum mcpi_ending session_leaving(const struct session *t);
 
 /* ---- one side alone -------------------------------------------------------- */
 
@@ -83,7 +90,7 @@ void session_run_only(struct session *t, int side);
 void session_pass_only(struct session *t, int side, int64_t us);
 
 /* The server has more to say than the wire takes: the answer of the nth call, of which
- * the client reads nothing. */
+ * the client reads nothing, nor of anything else. */
 void session_fill_wire(struct session *t, int n);
 
 /* ---- the cases ------------------------------------------------------------- */
@@ -93,15 +100,14 @@ struct session_case {
     void (*run)(struct session *t);
     enum mcpi_era era;
     struct mcpi_limits limits; /* both sides */
+    unsigned needs;            /* enum suite_need */
 };
 
-#define SESSION_CASE(items, function, era) \
-    {                                      \
-        items #function, function, era,    \
-        {                                  \
-            0                              \
-        }                                  \
-    }
+/* clang-format off */
+#define SESSION_CASE_NEEDING(needs, items, function, era) \
+    {items #function, function, era, {0}, needs}
+/* clang-format on */
+#define SESSION_CASE(items, function, era) SESSION_CASE_NEEDING(0, items, function, era)
 
 extern const struct session_case session_listening[], session_asking[];
 extern const size_t session_listening_count, session_asking_count;

@@ -185,9 +185,21 @@ session_answer(struct session *t, int side, const char *result)
 }
 
 size_t
+session_signals(struct session *t, int side)
+{
+    return world_count_signals(&t->w, side);
+}
+
+size_t
 session_frames(struct session *t, int side)
 {
     return world_count_sent(&t->w, side, CANCELED_FRAME);
+}
+
+enum mcpi_ending
+session_leaving(const struct session *t)
+{
+    return world_hangs_up(&t->w) ? MCPI_CANCELED : MCPI_DROPPED;
 }
 
 /* ---- one side alone -------------------------------------------------------- */
@@ -219,6 +231,8 @@ session_fill_wire(struct session *t, int n)
     snprintf(result, sizeof(result), "{\"content\":[],\"big\":\"%0*d\"}", BIG, 0);
     job_finish(&t->w, world_job(&t->w, SERVER), result);
     session_run_only(t, SERVER);
+    if (t->w.link->clog)
+        t->w.link->clog(&t->w);
 }
 
 /* ---- running it ------------------------------------------------------------ */
@@ -258,41 +272,46 @@ run_case(void **state)
     session_free(t);
 }
 
-static size_t
-cases_add(struct test_case *cases, struct session_run *runs, size_t count,
-          const struct world_link *link, const struct session_case *what, size_t more)
+static void
+session_suite_add(struct case_list *list, const struct world_link *link,
+                  const struct session_case *what, size_t count)
 {
-    for (size_t i = 0; i < more; i++, count++) {
-        struct session_run *run = &runs[count];
+    for (size_t i = 0; i < count; i++) {
+        bool legacy = what[i].era == MCPI_ERA_LEGACY;
+        struct session_run *run;
 
+        if (!link_suite_fits(what[i].needs, link, legacy))
+            continue;
+        run = calloc(1, sizeof(*run));
+        if (!run)
+            abort();
         run->what = &what[i];
         run->link = link;
         snprintf(run->name, sizeof(run->name), "%s.%s_%s", link->name, what[i].name,
-                 what[i].era == MCPI_ERA_LEGACY ? "legacy" : "modern");
-        cases[count] = (struct test_case){run->name, run_case, run};
+                 legacy ? "legacy" : "modern");
+        case_list_add(list, (struct test_case){run->name, run_case, run}, run);
     }
-    return count;
+}
+
+int
+session_suites_main(const char *file, const struct world_link *const *links,
+                    size_t link_count, const struct test_case *own, size_t own_count)
+{
+    struct case_list list = {0};
+
+    for (size_t i = 0; i < link_count; i++) {
+        link_suite_add(&list, links[i]);
+        session_suite_add(&list, links[i], session_listening, session_listening_count);
+        session_suite_add(&list, links[i], session_asking, session_asking_count);
+    }
+    for (size_t i = 0; i < own_count; i++)
+        case_list_add(&list, own[i], NULL);
+    return case_list_main(file, &list);
 }
 
 int
 session_suite_main(const char *file, const struct world_link *link,
                    const struct test_case *own, size_t own_count)
 {
-    size_t most = session_listening_count + session_asking_count;
-    struct session_run *runs = calloc(most, sizeof(*runs));
-    struct test_case *cases = calloc(most + own_count, sizeof(*cases));
-    size_t count = 0;
-    int r = 1;
-
-    if (runs && cases) {
-        count = cases_add(cases, runs, count, link, session_listening,
-                          session_listening_count);
-        count = cases_add(cases, runs, count, link, session_asking,
-                          session_asking_count);
-        memcpy(cases + count, own, own_count * sizeof(*own));
-        r = link_suite_main(file, link, cases, count + own_count);
-    }
-    free(cases);
-    free(runs);
-    return r;
+    return session_suites_main(file, &link, 1, own, own_count);
 }

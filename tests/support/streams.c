@@ -238,8 +238,12 @@ stream_open(struct world *w, const struct world_options *opt)
     return streams_join(w, ends);
 }
 
-const struct world_link world_stream = {"stream",       stream_open,      streams_step,
-                                        streams_inject, streams_shutdown, streams_free};
+const struct world_link world_stream = {.name = "stream",
+                                        .open = stream_open,
+                                        .step = streams_step,
+                                        .inject = streams_inject,
+                                        .shutdown = streams_shutdown,
+                                        .free = streams_free};
 
 /* ---- a rig: what it serves ------------------------------------------------- */
 

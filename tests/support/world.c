@@ -41,14 +41,20 @@ side_of(const struct world *w, const struct mcpi_engine *e)
     return e == w->engine[CLIENT] ? CLIENT : SERVER;
 }
 
+void
+world_record(struct world *w, int side, const char *text, size_t len)
+{
+    char **slot = grow((void **)&w->sent[side], &w->sent_count[side], sizeof(*slot));
+
+    *slot = copy(text, len);
+}
+
 static void
 on_trace(void *user, struct mcpi_peer *peer, const char *text, size_t len)
 {
     struct world *w = user;
-    int side = side_of(w, peer->engine);
-    char **slot = grow((void **)&w->sent[side], &w->sent_count[side], sizeof(*slot));
 
-    *slot = copy(text, len);
+    world_record(w, side_of(w, peer->engine), text, len);
     wire_record(w->number, peer, w->peer[CLIENT] ? w->peer[CLIENT]->version : NULL,
                 text, len);
 }
@@ -133,8 +139,8 @@ on_ready(void *user, struct mcpi_peer *peer, int status, const struct mcpi_rpc *
 {
     struct world *w = user;
 
-    (void)peer;
     (void)reply;
+    w->modern = peer->dialect && peer->dialect->modern;
     w->ready_status = status;
     w->ready_count++;
 }
@@ -145,6 +151,8 @@ on_closed(void *user, struct mcpi_peer *peer, int status)
     struct world *w = user;
     int side = side_of(w, peer->engine);
 
+    if (peer != w->peer[side])
+        return; /* a server may have others */
     w->closed[side]++;
     w->closed_status[side] = status;
 }
@@ -226,8 +234,12 @@ pair_free(struct world *w, int side)
     w->end[side] = NULL;
 }
 
-const struct world_link world_pair = {"pair",      pair_open,     pair_step,
-                                      pair_inject, pair_shutdown, pair_free};
+const struct world_link world_pair = {.name = "pair",
+                                      .open = pair_open,
+                                      .step = pair_step,
+                                      .inject = pair_inject,
+                                      .shutdown = pair_shutdown,
+                                      .free = pair_free};
 
 /* ---- the world ------------------------------------------------------------- */
 
@@ -344,14 +356,23 @@ world_run(struct world *w)
     } while (moved);
 }
 
+/* When the next thing happens by itself. */
+static int64_t
+world_next(struct world *w)
+{
+    int64_t next = mcpi_timers_next(&w->timers);
+    int64_t of_link = w->link->next ? w->link->next(w) : MCPI_NEVER;
+
+    return next < of_link ? next : of_link;
+}
+
 void
 world_pass(struct world *w, int64_t us)
 {
     int64_t until = w->now + us;
     int64_t next;
 
-    for (next = mcpi_timers_next(&w->timers); next <= until;
-         next = mcpi_timers_next(&w->timers)) {
+    for (next = world_next(w); next <= until; next = world_next(w)) {
         w->now = next > w->now ? next : w->now;
         mcpi_timers_expire(&w->timers, w->now);
         world_run(w);
@@ -359,6 +380,14 @@ world_pass(struct world *w, int64_t us)
     w->now = until;
     mcpi_timers_expire(&w->timers, w->now);
     world_run(w);
+}
+
+void
+world_deliver(struct world *w)
+{
+    world_run(w);
+    if (!world_has_session(w) && !world_hangs_up(w))
+        world_pass(w, w->engine[CLIENT]->times.grace);
 }
 
 /* ---- calls ----------------------------------------------------------------- */
@@ -520,9 +549,57 @@ world_count_sent(struct world *w, int side, const char *part)
     return n;
 }
 
+bool
+world_hangs_up(const struct world *w)
+{
+    return (w->link->traits & WORLD_RESPONSES) && w->modern;
+}
+
+bool
+world_has_session(const struct world *w)
+{
+    if (!(w->link->traits & WORLD_RESPONSES))
+        return true;
+    return !w->modern && !(w->link->traits & WORLD_STATELESS);
+}
+
+bool
+world_has_last_words(const struct world *w)
+{
+    return (w->link->traits & WORLD_RESPONSES) && world_has_session(w);
+}
+
+static size_t
+signals_ever(struct world *w)
+{
+    return w->link->signals && w->link_state ? w->link->signals(w) : 0;
+}
+
+size_t
+world_count_signals(struct world *w, int side)
+{
+    size_t frames = world_count_sent(w, side, "\"notifications/cancelled\"");
+
+    if (world_hangs_up(w))
+        assert_int_equal(frames, 0);
+    if (!w->link->signals || side == SERVER)
+        return frames;
+    return signals_ever(w) - w->signals_before;
+}
+
+void
+world_expect_named(struct world *w, const char *id)
+{
+    char named[64];
+
+    snprintf(named, sizeof(named), "\"requestId\":%s", id);
+    assert_int_equal(world_count_sent(w, CLIENT, named), !world_hangs_up(w));
+}
+
 void
 world_forget(struct world *w)
 {
+    w->signals_before = signals_ever(w);
     free_texts(&w->sent[CLIENT], &w->sent_count[CLIENT]);
     free_texts(&w->sent[SERVER], &w->sent_count[SERVER]);
     free_texts(&w->log, &w->log_count);
@@ -559,4 +636,6 @@ world_assert_quiet(struct world *w)
         assert_int_equal(w->engine[side]->counts.deaf, 0);
     }
     assert_int_equal(mcpi_timers_next(&w->timers), MCPI_NEVER);
+    if (w->link->assert_quiet)
+        w->link->assert_quiet(w);
 }

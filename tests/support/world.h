@@ -7,6 +7,8 @@
  * Every message is recorded as it is issued, and checked against the protocol's schema
  * after the tests (scripts/run-tests). Nothing happens but in world_run, world_pass and
  * world_connect.
+ *
+ * Links differ in how a cancel is said: cases ask for signals, not for frames.
  */
 #ifndef TESTS_SUPPORT_WORLD_H
 #define TESTS_SUPPORT_WORLD_H
@@ -56,6 +58,20 @@ struct notice { /* a notification that a side received */
 struct world;
 struct world_options;
 
+/* What a link cannot do, because of what it is. */
+enum world_trait {
+    /* Each request has a response of its own (HTTP). There is no connection that ends,
+     * so neither side sees the other one's end but by what happens to its requests. */
+    WORLD_RESPONSES = 1,
+    /* A response is one answer, with nothing before it: no progress, no logs. */
+    WORLD_ANSWERS_ONLY = 2,
+    /* A legacy server cannot ask its client (J9). */
+    WORLD_NO_QUESTIONS = 4,
+    /* A legacy server has no sessions: what is posted belongs to no other request, so a
+     * frame finds nothing, and a client that leaves cancels (D16). */
+    WORLD_STATELESS = 8
+};
+
 /* What joins the two sides of a world. A link that is not the memory link brings one of
  * these (see link_suite.h). */
 struct world_link {
@@ -70,6 +86,20 @@ struct world_link {
     void (*shutdown)(struct world *w, int side);
     /* This side goes, without a word; its peer is gone. Once for each side. */
     void (*free)(struct world *w, int side);
+
+    unsigned traits;   /* enum world_trait */
+    enum mcpi_era era; /* the only one it is about; MCPI_ERA_BOTH: each */
+    /* A stream that is lost is looked for that long before it is given up (D8). */
+    int64_t patience_us;
+    /* When the link itself has something to do; NULL: never. */
+    int64_t (*next)(struct world *w);
+    /* Cancels of the client's that the server could see, ever; NULL: its frames. */
+    size_t (*signals)(struct world *w);
+    /* Fill the wire towards the client, which reads nothing until it is stepped; NULL:
+     * a long answer does that. */
+    void (*clog)(struct world *w);
+    /* Asserts that nothing of the link's own is under way. NULL ok. */
+    void (*assert_quiet)(struct world *w);
 };
 
 extern const struct world_link world_pair;
@@ -94,6 +124,9 @@ struct world {
     const struct world_link *link;
     struct mcpi_pair_end *end[2]; /* memory link */
     void *link_state;             /* other links */
+    bool modern;                  /* what was negotiated */
+    /* The other side, as each sees it. Where a server has several for one client: the
+     * one that its requests belong to. */
     struct mcpi_peer *peer[2];
     struct job *jobs[2]; /* per side, in order of arrival */
     size_t job_count[2];
@@ -105,7 +138,8 @@ struct world {
     size_t notice_count;
     int ready_status; /* 1: not yet told */
     int ready_count;
-    int closed[2]; /* times the router heard `closed` */
+    size_t signals_before; /* of the client's, those that were forgotten */
+    int closed[2];         /* times the router heard `closed` of w->peer */
     int closed_status[2];
     int done_count;
 };
@@ -129,8 +163,13 @@ void world_cut(struct world *w, int side);
 /* Step both ends until neither has anything to do. Time stands still. */
 void world_run(struct world *w);
 
-/* Let time pass, expire what is due, run. Expires at each deadline on the way, in order. */
+/* Let time pass, expire what is due, run. Expires at each deadline on the way, in
+ * order. */
 void world_pass(struct world *w, int64_t us);
+
+/* Let the other side hear of a cancel: run and, where its client can only be seen to
+ * leave, and does so when the grace is over, let that time pass. */
+void world_deliver(struct world *w);
 
 /* Start a call from a side. Fields of opt that are zero: method "tools/call", params
  * {}, ops and user are set here. Asserts that it starts; the handle is in the
@@ -160,6 +199,24 @@ const char *world_sent(struct world *w, int side, size_t index); /* asserts it e
 size_t world_count_sent(struct world *w, int side,
                         const char *part); /* containing part */
 void world_forget(struct world *w);
+
+/* A link has said this for a side. */
+void world_record(struct world *w, int side, const char *text, size_t len);
+
+/* Cancels that a side has made the other one see since then: frames, or responses that
+ * it closed. Where it must be the latter, there is no frame (E1, E2). */
+size_t world_count_signals(struct world *w, int side);
+
+/* How a client's cancel is said here: by closing the response, and by nothing else? */
+bool world_hangs_up(const struct world *w);
+/* Do the client's requests belong to each other on the server, so that ids meet, a
+ * frame finds what it names and brings its reason, and its end is the end of all? */
+bool world_has_session(const struct world *w);
+/* Only a response ends a canceled request, so the server has to say one (D14)? */
+bool world_has_last_words(const struct world *w);
+/* Asserts that one frame of the client's named this request, an id as JSON text; none
+ * did where it hangs up. */
+void world_expect_named(struct world *w, const char *id);
 
 /* Raw bytes from one side, as if its link had written them. A newline is added. */
 void world_inject(struct world *w, int side, const char *line);

@@ -1,0 +1,127 @@
+/* http_client_2024.c - HTTP+SSE of 2024-11-05, the client's side */
+#include "link/http_client_2024.h"
+
+#include <string.h>
+
+#include "link/http_fields.h"
+#include "link/http_url.h"
+
+/* The version came later than this transport: nobody would read it. */
+static int
+old_get(struct mcpi_http_old *old)
+{
+    struct mcpi_buf lines;
+    int r;
+
+    mcpi_buf_init(&lines, old->target->mem, MCPI_HTTP_LINES_MAX);
+    mcpi_http_fields_get(&lines);
+    mcpi_http_target_fields(old->target, &lines, "", 0);
+    r = lines.status;
+    if (r == 0)
+        r = mcpi_http_flow_start(&old->flow, "GET", lines.data, lines.len, NULL, 0);
+    mcpi_buf_done(&lines);
+    return r;
+}
+
+static void
+old_end(struct mcpi_http_old *old)
+{
+    bool was_open = mcpi_http_old_is_open(old);
+
+    mcpi_http_old_close(old);
+    old->ops->ended(old->user, was_open);
+}
+
+static void
+flow_message(void *user, mcp_doc *take_doc)
+{
+    struct mcpi_http_old *old = user;
+    struct mcpi_arrival arrival = {.take_doc = take_doc};
+
+    if (!old->target->deaf && mcpi_http_old_is_open(old)) {
+        mcpi_peer_receive(old->peer, &arrival, mcpi_http_target_now(old->target));
+        return;
+    }
+    mcp_doc_free(take_doc);
+    if (!mcpi_http_old_is_open(old))
+        old_end(old); /* the endpoint comes first, or it is no such server */
+}
+
+static void
+flow_event(void *user, const struct mcpi_sse_event *event)
+{
+    struct mcpi_http_old *old = user;
+    int r;
+
+    if (!event->type || strcmp(event->type, "endpoint") != 0 ||
+        mcpi_http_old_is_open(old))
+        return;
+    r = mcpi_http_url_resolve(&old->endpoint, old->target->url, event->data,
+                              event->data_len);
+    if (r < 0) {
+        mcpi_buf_clear(&old->endpoint);
+        MCPI_LOG(mcpi_http_target_log(old->target), MCP_LOG_WARNING,
+                 "http: the server names an endpoint that is not its own, or none");
+        old_end(old);
+        return;
+    }
+    old->target->post_url = old->endpoint.data;
+    old->ops->found(old->user);
+}
+
+static void
+flow_ended(void *user, const struct mcpi_fault *fault)
+{
+    struct mcpi_http_old *old = user;
+
+    MCPI_LOG(mcpi_http_target_log(old->target), MCP_LOG_INFO,
+             "http: the stream of 2024-11-05 ended: %s",
+             fault && fault->why ? fault->why : "the server closed it");
+    old_end(old);
+}
+
+static const struct mcpi_http_flow_ops flow_ops = {
+    .message = flow_message, .event = flow_event, .ended = flow_ended};
+
+void
+mcpi_http_old_init(struct mcpi_http_old *old)
+{
+    mcpi_buf_init(&old->endpoint, old->target->mem, (size_t)3 * MCPI_HTTP_URL_LIMIT);
+    mcpi_http_target_flow(old->target, &old->flow, old->target->url, &flow_ops, old);
+}
+
+void
+mcpi_http_old_done(struct mcpi_http_old *old)
+{
+    if (!old->target)
+        return;
+    mcpi_http_old_close(old);
+    old->target->post_url = old->target->url;
+    mcpi_buf_done(&old->endpoint);
+}
+
+int
+mcpi_http_old_open(struct mcpi_http_old *old)
+{
+    int r;
+
+    mcpi_http_old_close(old);
+    mcpi_buf_clear(&old->endpoint);
+    mcpi_http_target_flow(old->target, &old->flow, old->target->url, &flow_ops, old);
+    r = old_get(old);
+    if (r < 0)
+        mcpi_http_old_close(old);
+    return r;
+}
+
+void
+mcpi_http_old_close(struct mcpi_http_old *old)
+{
+    mcpi_http_flow_close(&old->flow);
+}
+
+bool
+mcpi_http_old_is_open(const struct mcpi_http_old *old)
+{
+    return old->endpoint.len > 0;
+}

@@ -1,0 +1,44 @@
+/*
+ * http_client_2024.h - HTTP+SSE of 2024-11-05, the client's side
+ *
+ *   closed -> OPENING -> OPEN -> closed
+ *
+ * One stream, opened by a GET, brings everything; its first event is `endpoint` and
+ * says where messages are to be posted, on the same origin. When the stream is lost the
+ * session is, and all that was asked in it (D23): nothing could be delivered any more.
+ */
+#ifndef MCPI_LINK_HTTP_CLIENT_2024_H
+#define MCPI_LINK_HTTP_CLIENT_2024_H
+
+#include "link/http_target.h"
+
+struct mcpi_http_old_ops {
+    /* It is OPEN: target->post_url is where messages go. */
+    void (*found)(void *user);
+    /* It ended: before that (there is no such server), or after it. It is closed. */
+    void (*ended)(void *user, bool was_open);
+};
+
+struct mcpi_http_old {
+    struct mcpi_http_target *target;
+    struct mcpi_peer *peer;
+    const struct mcpi_http_old_ops *ops;
+    void *user;
+    struct mcpi_buf endpoint; /* terminated; empty: not known */
+    struct mcpi_http_flow flow;
+};
+
+/* Set target, peer, ops and user first. */
+void mcpi_http_old_init(struct mcpi_http_old *old);
+void mcpi_http_old_done(
+    struct mcpi_http_old *old); /* target->post_url is as at first */
+
+/* Look for such a server. MCP_E_NOMEM, MCP_E_INVAL: it is closed. */
+int mcpi_http_old_open(struct mcpi_http_old *old);
+
+/* Silent; in any state. post_url stays as it is. */
+void mcpi_http_old_close(struct mcpi_http_old *old);
+
+bool mcpi_http_old_is_open(const struct mcpi_http_old *old);
+
+#endif

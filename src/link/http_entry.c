@@ -1,0 +1,543 @@
+/*
+ * http_entry.c - one message of ours on its way, and all that comes back for it
+ *
+ * mcpi_http_entry_finish is the one ending. It is called from anywhere, also from
+ * inside core (hangup) and the flow's callbacks, so it tells core nothing and frees
+ * nothing; the rest is done when the entry is reaped, from the client's flush.
+ */
+#include "link/http_entry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "link/http_entries.h"
+#include "link/http_fields.h"
+#include "wire/rpc.h"
+
+#define WHY_MAX 200 /* of a fault: a sentence */
+
+static int64_t
+entry_now(const struct mcpi_http_entry *e)
+{
+    return mcpi_http_target_now(e->entries->target);
+}
+
+void
+mcpi_http_entry_arm(struct mcpi_http_entry *e, int64_t after_us)
+{
+    mcpi_timer_arm(mcpi_http_target_timers(e->entries->target), &e->timer,
+                   mcpi_time_add(entry_now(e), after_us));
+}
+
+static bool
+entry_is_wanted(const struct mcpi_http_entry *e)
+{
+    return e->leg && e->state == MCPI_ENTRY_OPEN && !mcpi_leg_is_over(e->leg);
+}
+
+static void
+entry_leave_map(struct mcpi_http_entry *e)
+{
+    if (e->in_map)
+        (void)mcpi_map_remove(&e->entries->by_id, &e->by_id);
+    e->in_map = false;
+}
+
+enum mcpi_fetch_phase
+mcpi_http_entry_phase(const struct mcpi_http_entry *e)
+{
+    if (!e->started)
+        return MCPI_FETCH_UNSENT;
+    if (e->sent || !e->flow.fetch)
+        return MCPI_FETCH_SENT;
+    return mcpi_fetch_get_phase(e->flow.fetch);
+}
+
+/* Over a connection that the server knew, what was sent first is read first. */
+bool
+mcpi_http_entry_has_arrived(const struct mcpi_http_entry *e)
+{
+    if (mcpi_http_entry_phase(e) != MCPI_FETCH_SENT)
+        return false;
+    if (e->headed || !e->flow.fetch || !mcpi_fetch_is_fresh(e->flow.fetch))
+        return true;
+    return e->sent && entry_now(e) - e->sent_at >= MCPI_HTTP_OVERTAKEN_MAX;
+}
+
+/* ---- waiting for each other ------------------------------------------------ */
+
+static void
+entry_release(struct mcpi_http_entry *e)
+{
+    struct mcpi_http_entry *waiter = e->waiter;
+
+    e->waiter = NULL;
+    if (!waiter)
+        return;
+    waiter->awaits = NULL;
+    e->entries->ops->changed(e->entries->user);
+}
+
+/* ---- the end --------------------------------------------------------------- */
+
+/* The one ending of its out. Whoever hears of it may push more. */
+void
+mcpi_http_entry_settle(struct mcpi_http_entry *e, int status)
+{
+    struct mcpi_out *out = e->out;
+
+    if (!out)
+        return;
+    if (e->frame)
+        entry_leave_map(e); /* its id goes with the out */
+    e->out = NULL;
+    e->entries->unaccepted--;
+    mcpi_out_done(out, status, entry_now(e));
+}
+
+static void
+entry_greeted(struct mcpi_http_entry *e)
+{
+    if (e->entries->greeting != e)
+        return;
+    e->entries->greeting = NULL;
+    e->entries->ops->changed(e->entries->user);
+}
+
+void
+mcpi_http_entry_finish(struct mcpi_http_entry *e)
+{
+    if (e->state == MCPI_ENTRY_GONE)
+        return;
+    e->state = MCPI_ENTRY_GONE;
+    mcpi_timer_disarm(mcpi_http_target_timers(e->entries->target), &e->timer);
+    mcpi_http_flow_close(&e->flow);
+    entry_leave_map(e);
+    if (e->leg && mcpi_leg_link(e->leg) == e)
+        mcpi_leg_set_link(e->leg, NULL);
+    if (e->awaits)
+        e->awaits->waiter = NULL;
+    e->awaits = NULL;
+    entry_release(e);
+    entry_greeted(e);
+    e->entries->answering -= e->answers;
+    e->entries->crowding -= e->crowded;
+    mcpi_list_remove(&e->node);
+    mcpi_list_append(&e->entries->gone, &e->node);
+    e->entries->ops->changed(e->entries->user);
+}
+
+/* How loud to say that it was not accepted. A server that asks and refuses the answers
+ * must not fill a log. */
+static enum mcp_log_level
+entry_level(const struct mcpi_http_entry *e, enum mcp_log_level level)
+{
+    bool again = e->entries->has_complained;
+
+    if (mcpi_out_get_kind(e->out) != MCPI_OUT_ANSWER)
+        return level;
+    e->entries->has_complained = true;
+    return again ? MCP_LOG_DEBUG : level;
+}
+
+/* Whoever it belongs to hears of it after the entry is gone: core may ask to hang it
+ * up. */
+void
+mcpi_http_entry_fail(struct mcpi_http_entry *e, const struct mcpi_fault *fault)
+{
+    struct mcpi_leg *leg = e->leg ? mcpi_leg_ref(e->leg) : NULL;
+    struct mcpi_fault own = *fault;
+    enum mcp_log_level level;
+    char why[WHY_MAX];
+
+    snprintf(why, sizeof(why), "%s", fault->why ? fault->why : "no reason given");
+    own.why = why; /* it may have been the flow's */
+    mcpi_http_entry_finish(e);
+    if (leg) {
+        mcpi_leg_fail(leg, &own, entry_now(e));
+        mcpi_leg_unref(leg);
+    } else if (e->out) { /* nobody's outcome changes (D5) */
+        level = entry_level(e, MCP_LOG_INFO);
+        MCPI_LOG(mcpi_http_target_log(e->entries->target), level,
+                 "http: %s was not accepted: %s",
+                 e->frame ? "a cancel" : "a message of ours", why);
+        mcpi_http_entry_settle(e, fault->status);
+    }
+}
+
+static void
+entry_linger(struct mcpi_http_entry *e)
+{
+    e->state = MCPI_ENTRY_LINGER;
+    if (mcpi_http_flow_forgo(&e->flow))
+        mcpi_http_entry_finish(e);
+    else
+        mcpi_http_entry_arm(e, MCPI_HTTP_LINGER);
+}
+
+/* Would the server take our leaving for a cancel, in the era in which that is none? */
+static bool
+entry_leaving_cancels(const struct mcpi_http_entry *e)
+{
+    return !e->modern && e->session == 0 && !e->greets &&
+           e->state != MCPI_ENTRY_PARKED &&
+           mcpi_http_entry_phase(e) != MCPI_FETCH_UNSENT;
+}
+
+void
+mcpi_http_entry_hangup(struct mcpi_http_entry *e, int64_t after_us)
+{
+    if (e->state == MCPI_ENTRY_GONE)
+        return;
+    if (after_us == 0 && entry_leaving_cancels(e))
+        after_us = MCPI_NEVER;
+    if (after_us == 0 || e->state == MCPI_ENTRY_PARKED ||
+        (!e->started && after_us == MCPI_NEVER) ||
+        (e->started && mcpi_http_flow_forgo(&e->flow))) {
+        mcpi_http_entry_finish(e);
+        return;
+    }
+    if (!e->started) { /* its frame will find it, unsent */
+        mcpi_list_remove(&e->node);
+        mcpi_list_append(&e->entries->open, &e->node);
+    }
+    e->state = after_us == MCPI_NEVER ? MCPI_ENTRY_ORPHAN : MCPI_ENTRY_GRACE;
+    mcpi_http_entry_arm(e, after_us);
+}
+
+static void
+entry_expired(struct mcpi_timer *timer, int64_t now)
+{
+    struct mcpi_http_entry *e = MCPI_CONTAINER(timer, struct mcpi_http_entry, timer);
+    enum mcp_log_level level;
+
+    (void)now;
+    if (e->state == MCPI_ENTRY_HELD && e->awaits) {
+        entry_release(e->awaits);
+        return;
+    }
+    if (e->entries->greeting == e) {
+        entry_greeted(e);
+        mcpi_http_entry_arm(e, MCPI_HTTP_NOTE_MAX);
+        return;
+    }
+    if (e->out) {
+        level = entry_level(e, MCP_LOG_WARNING);
+        MCPI_LOG(mcpi_http_target_log(e->entries->target), level,
+                 "http: a message was not accepted in time and is given up");
+        mcpi_http_entry_settle(e,
+                               e->started || e->crowded ? MCP_E_TIMEOUT : MCP_E_NOMEM);
+    }
+    mcpi_http_entry_finish(e);
+}
+
+/* ---- what comes back ------------------------------------------------------- */
+
+static void
+flow_fields(void *user, struct mcpi_buf *into)
+{
+    const struct mcpi_http_entry *e = user;
+
+    mcpi_http_target_fields(e->entries->target, into, e->version, e->session);
+}
+
+static void
+flow_sent(void *user)
+{
+    struct mcpi_http_entry *e = user;
+
+    e->sent = true;
+    e->sent_at = entry_now(e);
+    if (!e->leg)
+        return;
+    if (mcpi_http_entry_has_arrived(e))
+        entry_release(e); /* its frame */
+    else if (e->waiter)
+        mcpi_http_entry_arm(e->waiter, MCPI_HTTP_OVERTAKEN_MAX);
+}
+
+/* The server has said that it takes it. */
+static int
+entry_accepted(struct mcpi_http_entry *e, const struct mcpi_fetch_head *head)
+{
+    struct mcpi_http_target *target = e->entries->target;
+    int r;
+
+    e->accepted = true;
+    if (e->initialize && entry_is_wanted(e)) {
+        r = mcpi_http_target_enter(target, head);
+        if (r < 0)
+            return r;
+        e->session = mcpi_http_target_session(target);
+    }
+    mcpi_http_entry_settle(e, 0);
+    if (!e->leg && e->state == MCPI_ENTRY_OPEN) /* what it streams, nobody asked for */
+        mcpi_http_entry_arm(e, MCPI_HTTP_LINGER);
+    return 0;
+}
+
+static int
+flow_head(void *user, const struct mcpi_fetch_head *head)
+{
+    struct mcpi_http_entry *e = user;
+
+    e->headed = true;
+    entry_greeted(e);
+    entry_release(e); /* its frame, or who has its id again */
+    if (head->status == 404 && e->session != 0 &&
+        e->session == mcpi_http_target_session(e->entries->target)) {
+        e->out_of_date = true;
+        return MCP_E_HTTP;
+    }
+    if (head->status >= 200 && head->status < 300 && !e->accepted)
+        return entry_accepted(e, head);
+    return 0;
+}
+
+/* The answer to a notification, or to an answer of ours, has no answer for us. */
+static void
+note_message(struct mcpi_http_entry *e, mcp_doc *take_doc)
+{
+    struct mcpi_arrival arrival = {.take_doc = take_doc};
+    struct mcpi_rpc rpc;
+
+    mcpi_rpc_read(mcp_doc_root(take_doc), &rpc);
+    if (rpc.kind == MCPI_RPC_REQUEST || rpc.kind == MCPI_RPC_NOTIFICATION) {
+        arrival.rpc = &rpc;
+        mcpi_peer_receive(e->entries->peer, &arrival, entry_now(e));
+        return;
+    }
+    MCPI_LOG(mcpi_http_target_log(e->entries->target), MCP_LOG_DEBUG,
+             "http: a message of ours was answered: %s",
+             rpc.kind == MCPI_RPC_ERROR ? rpc.error_message : "not with an error");
+    mcp_doc_free(take_doc);
+}
+
+static void
+flow_message(void *user, mcp_doc *take_doc)
+{
+    struct mcpi_http_entry *e = user;
+    struct mcpi_arrival arrival = {.take_doc = take_doc, .leg = e->leg};
+
+    if (e->entries->target->deaf) {
+        mcp_doc_free(take_doc);
+        return;
+    }
+    if (!e->leg) {
+        note_message(e, take_doc);
+        return;
+    }
+    mcpi_peer_receive(e->entries->peer, &arrival, entry_now(e));
+    if (e->state == MCPI_ENTRY_OPEN && mcpi_leg_is_over(e->leg))
+        entry_linger(e);
+}
+
+static void
+flow_marked(void *user, const char *event_id)
+{
+    struct mcpi_http_entry *e = user;
+
+    if (entry_is_wanted(e))
+        mcpi_leg_resumable_from(e->leg, event_id);
+}
+
+/* The server does not know our session. A request that it has taken before that is not
+ * sent again: it may have been carried out. Whether there will be another session is
+ * core's to say; if there is none, the leg fails. */
+static void
+entry_lose_session(struct mcpi_http_entry *e)
+{
+    const struct mcpi_fault fault = {.status = e->accepted ? MCP_E_CLOSED : MCP_E_HTTP,
+                                     .http = e->accepted ? 0 : 404,
+                                     .why = "the server does not know the session"};
+    struct mcpi_http_entries *entries = e->entries;
+    struct mcpi_leg *leg = entry_is_wanted(e) ? mcpi_leg_ref(e->leg) : NULL;
+    bool again = leg && !e->accepted && !mcpi_leg_resume_token(leg);
+
+    mcpi_http_entry_finish(e);
+    mcpi_http_entry_settle(e, MCP_E_HTTP);
+    entries->ops->lost(entries->user, again ? leg : NULL);
+    if (leg) {
+        mcpi_leg_fail(leg, &fault, entry_now(e)); /* nothing if it waits, or is over */
+        mcpi_leg_unref(leg);
+    }
+}
+
+/* The answer was whole, and the leg still waits. */
+static struct mcpi_fault
+entry_what_is_wrong(const struct mcpi_http_entry *e)
+{
+    if (e->flow.reply.kind == MCPI_REPLY_EVENTS)
+        return (struct mcpi_fault){.status = MCP_E_CLOSED,
+                                   .why = "the stream ended without an answer"};
+    if (e->flow.reply.kind == MCPI_REPLY_EMPTY)
+        return (struct mcpi_fault){.status = MCP_E_PROTO,
+                                   .why = "HTTP says that there is no answer"};
+    return (struct mcpi_fault){.status = MCP_E_PROTO,
+                               .why = "the answer is not for this request"};
+}
+
+static bool
+http_may_be_2024(int http)
+{
+    return http == 400 || http == 404 || http == 405;
+}
+
+static void
+request_ended(struct mcpi_http_entry *e, const struct mcpi_fault *fault)
+{
+    struct mcpi_http_entries *entries = e->entries;
+    struct mcpi_fault own;
+
+    /* 2024-11-05: the answer comes elsewhere, whatever text it was accepted with. */
+    if (entries->target->post_url != entries->target->url &&
+        (!fault || (e->accepted && e->flow.reply.kind != MCPI_REPLY_EVENTS))) {
+        mcpi_http_entry_finish(e);
+        return;
+    }
+    if (!fault)
+        own = entry_what_is_wrong(e);
+    else
+        own = *fault;
+    if (own.http >= 400 && own.http < 500 && !e->accepted)
+        own.unsent = true; /* refused: nobody works on it */
+    if (e->initialize && own.status == MCP_E_HTTP && http_may_be_2024(own.http)) {
+        e->state = MCPI_ENTRY_PARKED;
+        if (entries->ops->refused(entries->user, e, &own))
+            return;
+        e->state = MCPI_ENTRY_OPEN;
+    }
+    mcpi_http_entry_fail(e, &own);
+}
+
+static void
+note_ended(struct mcpi_http_entry *e, const struct mcpi_fault *fault)
+{
+    if (fault) {
+        mcpi_http_entry_fail(e, fault);
+        return;
+    }
+    mcpi_http_entry_settle(e, 0);
+    mcpi_http_entry_finish(e);
+}
+
+static void
+flow_ended(void *user, const struct mcpi_fault *fault)
+{
+    struct mcpi_http_entry *e = user;
+
+    if (e->out_of_date)
+        entry_lose_session(e);
+    else if (!e->leg)
+        note_ended(e, fault);
+    else if (entry_is_wanted(e))
+        request_ended(e, fault);
+    else
+        mcpi_http_entry_finish(e);
+}
+
+static const struct mcpi_http_flow_ops flow_ops = {.fields = flow_fields,
+                                                   .sent = flow_sent,
+                                                   .head = flow_head,
+                                                   .message = flow_message,
+                                                   .marked = flow_marked,
+                                                   .ended = flow_ended};
+
+/* ---- sending --------------------------------------------------------------- */
+
+static void
+entry_set_flow(struct mcpi_http_entry *e)
+{
+    const struct mcpi_http_target *target = e->entries->target;
+
+    mcpi_http_target_flow(target, &e->flow, target->post_url, &flow_ops, e);
+}
+
+static int
+entry_post(struct mcpi_http_entry *e, const struct mcpi_buf *text,
+           const struct mcpi_buf *more)
+{
+    struct mcpi_http_entries *entries = e->entries;
+    struct mcpi_buf *lines = &entries->lines;
+
+    if (more && more->status < 0)
+        return more->status;
+    mcpi_buf_clear(lines);
+    mcpi_http_fields_post(lines);
+    mcpi_http_target_fields(entries->target, lines, e->version, e->session);
+    if (more)
+        mcpi_buf_append(lines, more->data, more->len);
+    if (lines->status < 0)
+        return lines->status;
+    return mcpi_http_flow_start(&e->flow, "POST", lines->data, lines->len, text->data,
+                                text->len);
+}
+
+/* A request has a clock of its own. */
+static int64_t
+entry_patience(const struct mcpi_http_entry *e)
+{
+    if (e->leg)
+        return MCPI_NEVER;
+    return e->entries->greeting == e ? MCPI_HTTP_GREETING_MAX : MCPI_HTTP_NOTE_MAX;
+}
+
+int
+mcpi_http_entry_start(struct mcpi_http_entry *e, const struct mcpi_buf *text,
+                      const struct mcpi_buf *more)
+{
+    const char *token = e->leg && !e->modern ? mcpi_leg_resume_token(e->leg) : NULL;
+    bool streams = e->entries->target->post_url == e->entries->target->url;
+    int r;
+
+    if (token && !streams)
+        return MCP_E_STATE;
+    if (e->state == MCPI_ENTRY_PARKED)
+        entry_set_flow(e);
+    e->flow.resumes = e->leg && !e->modern && streams;
+    e->flow.reply.asked = e->leg ? mcpi_leg_id(e->leg) : NULL;
+    r = token ? mcpi_http_flow_resume(&e->flow, token) : entry_post(e, text, more);
+    if (r < 0)
+        return r;
+    e->state = MCPI_ENTRY_OPEN;
+    e->started = true;
+    e->sent = token != NULL; /* by whoever asked first */
+    e->accepted = false;
+    e->answers = !e->leg && mcpi_out_get_kind(e->out) == MCPI_OUT_ANSWER;
+    e->entries->answering += e->answers;
+    mcpi_list_remove(&e->node);
+    mcpi_list_append(&e->entries->open, &e->node);
+    mcpi_http_entry_arm(e, entry_patience(e));
+    if (e->leg)
+        mcpi_http_entry_settle(e, 0);
+    return 0;
+}
+
+/* ---- beginning and done ---------------------------------------------------- */
+
+void
+mcpi_http_entry_init(struct mcpi_http_entry *e, struct mcpi_http_entries *entries,
+                     struct mcpi_out *out)
+{
+    struct mcpi_http_target *target = entries->target;
+
+    memset(e, 0, sizeof(*e));
+    e->entries = entries;
+    e->out = out;
+    e->version = mcpi_peer_spoken(entries->peer);
+    mcpi_timer_init(&e->timer, entry_expired);
+    mcpi_buf_init(&e->body, target->mem, target->max_bytes);
+    entry_set_flow(e);
+    mcpi_list_init(&e->node);
+    mcpi_list_append(&entries->held, &e->node);
+    entries->unaccepted++;
+}
+
+void
+mcpi_http_entry_done(struct mcpi_http_entry *e)
+{
+    mcpi_http_entry_settle(e, MCP_E_CLOSED);
+    if (e->leg)
+        mcpi_leg_unref(e->leg);
+    mcpi_buf_done(&e->body);
+}
