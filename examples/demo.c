@@ -3,21 +3,25 @@
  *
  *     demo [PROBE-SERVER]
  *
- * Spawns probe-server and speaks to it over stdio, in each era of the protocol: a call, a
- * call with progress, and then fifty calls of a tool that takes one of ten resources,
- * abandoned by cancel, by timeout and by scope; and fifty of one that ignores its cancel.
- * After each scene the server itself says what is still alive in it. Then the same over
- * HTTP: demo_http.c.
+ * Starts probe-server and speaks to it, over stdio and over HTTP, in each era of the
+ * protocol: a call, a call with progress, and then fifty calls of a tool that takes one of
+ * ten resources, abandoned by cancel, by timeout and by scope; fifty of one that ignores
+ * its cancel; and over HTTP fifty whose client goes. After each scene the server itself
+ * says what is still alive in it. What crosses the wire is different in each of the four
+ * (a message, a POST, a closed response); the calls are the same.
  */
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <mcp/client.h>
+#include <mcp/http.h>
 
-#include "demo.h"
+enum { FIFTY = 50, PATIENCE_MS = 10000, COLUMNS = 6 };
 
 static const char *const columns[COLUMNS] = {"live_handlers", "pool_free", "workers",
                                              "open_fds",      "started",   "cancelled"};
@@ -26,7 +30,8 @@ enum { BAR = 40 };
 static mcp_client *client;
 static mcp_error err;
 
-void
+/* Ends the demo with what went wrong, unless status is 0. */
+static void
 must(int status, const char *what)
 {
     if (status == 0)
@@ -35,7 +40,7 @@ must(int status, const char *what)
     exit(1);
 }
 
-void
+static void
 nap(long ms)
 {
     struct timespec left = {ms / 1000, (ms % 1000) * 1000000};
@@ -45,11 +50,16 @@ nap(long ms)
 
 /* ---- what is alive in the server -------------------------------------------------- */
 
-void
-read_stats(const mcp_json *stats, int64_t into[COLUMNS])
+static void
+ask_stats(int64_t into[COLUMNS])
 {
+    mcp_reply *reply = NULL;
+
+    must(mcp_client_call_tool(client, "stats", NULL, NULL, &reply, &err), "stats");
     for (int i = 0; i < COLUMNS; i++)
-        into[i] = mcp_json_int(mcp_json_get(stats, columns[i]), -1);
+        into[i] = mcp_json_int(mcp_json_get(mcp_reply_structured(reply), columns[i]),
+                               -1);
+    mcp_reply_free(reply);
 }
 
 static void
@@ -61,7 +71,7 @@ show(const char *scene, const int64_t stats[COLUMNS])
     printf("\n");
 }
 
-void
+static void
 print_head(void)
 {
     printf("  %-30s", "");
@@ -70,38 +80,28 @@ print_head(void)
     printf("\n");
 }
 
-void
-print_row(const char *scene, ask_fn *ask)
+static void
+print_row(const char *scene)
 {
     int64_t stats[COLUMNS];
 
-    ask(stats);
+    ask_stats(stats);
     show(scene, stats);
 }
 
 /* A handler that was told needs a moment to return. */
-void
-print_when_calm(const char *scene, ask_fn *ask)
+static void
+print_when_calm(const char *scene)
 {
     int64_t stats[COLUMNS];
 
-    ask(stats);
+    ask_stats(stats);
     for (int waited = 0; stats[0] != 0 && waited < PATIENCE_MS; waited += 10) {
         nap(10);
-        ask(stats);
+        ask_stats(stats);
     }
     show(scene, stats);
     must(stats[0] == 0 ? 0 : MCP_E_STATE, "handlers are left behind");
-}
-
-static void
-ask_stats(int64_t into[COLUMNS])
-{
-    mcp_reply *reply = NULL;
-
-    must(mcp_client_call_tool(client, "stats", NULL, NULL, &reply, &err), "stats");
-    read_stats(mcp_reply_structured(reply), into);
-    mcp_reply_free(reply);
 }
 
 /* ---- scenes ------------------------------------------------------------------- */
@@ -170,36 +170,73 @@ abandon_fifty(const char *tool, const char *arguments, enum way way, int expecte
 }
 
 static void
-play(const char *server, enum mcp_era era)
+play_scenes(void)
 {
-    const char *const command[] = {server, NULL};
-    const mcp_client_options me = MCP_CLIENT_OPTIONS(.name = "demo", .version = "1.0",
-                                                     .era = era);
     mcp_reply *reply = NULL;
 
-    must(mcp_client_spawn(command, &me, &client, &err), server);
-    printf("protocol %s, over stdio\n\n", mcp_client_version(client));
     greet();
     print_head();
-    print_when_calm("after one call", ask_stats);
+    print_when_calm("after one call");
     abandon_fifty("hang", "{\"seconds\":60}", BY_CANCEL, MCP_E_CANCELED);
-    print_when_calm("50 hang, canceled", ask_stats);
+    print_when_calm("50 hang, canceled");
     abandon_fifty("hang", "{\"seconds\":60}", BY_TIMEOUT, MCP_E_TIMEOUT);
-    print_when_calm("50 hang, timed out", ask_stats);
+    print_when_calm("50 hang, timed out");
     abandon_fifty("hang", "{\"seconds\":60}", BY_SCOPE, MCP_E_CANCELED);
-    print_when_calm("50 hang, one scope canceled", ask_stats);
+    print_when_calm("50 hang, one scope canceled");
     abandon_fifty("hang_async", "{\"seconds\":60}", BY_SCOPE, MCP_E_CANCELED);
-    print_when_calm("50 hang_async, scope canceled", ask_stats);
+    print_when_calm("50 hang_async, scope canceled");
     abandon_fifty("deaf", "{\"seconds\":1.5}", BY_CANCEL, MCP_E_CANCELED);
-    print_row("50 deaf, canceled: still there", ask_stats);
+    print_row("50 deaf, canceled: still there");
     must(mcp_client_call_tool(client, "hang", "{\"seconds\":0}", NULL, &reply, &err),
          "hang");
     printf("  and meanwhile another hang:    %s\n", mcp_reply_text(reply));
     mcp_reply_free(reply);
-    print_when_calm("50 deaf, a moment later", ask_stats);
+    print_when_calm("50 deaf, a moment later");
+}
+
+static void
+play_stdio(const char *server, enum mcp_era era)
+{
+    const char *const command[] = {server, NULL};
+    const mcp_client_options me = MCP_CLIENT_OPTIONS(.name = "demo", .version = "1.0",
+                                                     .era = era);
+
+    must(mcp_client_spawn(command, &me, &client, &err), server);
+    printf("protocol %s, over stdio\n\n", mcp_client_version(client));
+    play_scenes();
     mcp_client_free(client);
     printf("\n");
 }
+
+/* A client that goes while its calls run tells the server so, in each era. */
+static void
+leave_fifty(const char *url, const mcp_client_options *me)
+{
+    for (int i = 0; i < FIFTY; i++)
+        must(mcp_client_start_tool(client, "hang_async", "{\"seconds\":60}", NULL, NULL,
+                                   NULL, NULL),
+             "hang_async");
+    nap(100);
+    mcp_client_free(client);
+    must(mcp_client_connect_http(url, NULL, me, &client, &err), url);
+}
+
+static void
+play_http(const char *url, enum mcp_era era)
+{
+    const mcp_client_options me = MCP_CLIENT_OPTIONS(.name = "demo", .version = "1.0",
+                                                     .era = era);
+
+    must(mcp_client_connect_http(url, NULL, &me, &client, &err), url);
+    printf("protocol %s, over HTTP\n\n", mcp_client_version(client));
+    play_scenes();
+    leave_fifty(url, &me);
+    print_when_calm("50 hang_async, client gone");
+    mcp_client_free(client);
+    printf("\n");
+}
+
+/* ---- the server ------------------------------------------------------------------ */
 
 /* probe-server stands beside this program. */
 static const char *
@@ -217,15 +254,49 @@ find_server(void)
     return path;
 }
 
+/* Start it on a port; the first line it prints is its URL. */
+static pid_t
+start_server(const char *server, char *url, int room)
+{
+    char path[4096], option[] = "--http", where[] = "127.0.0.1:0";
+    char *const command[] = {path, option, where, NULL};
+    posix_spawn_file_actions_t actions;
+    int wires[2];
+    pid_t pid;
+    FILE *out;
+
+    (void)snprintf(path, sizeof(path), "%s", server);
+    must(pipe(wires) < 0 ? MCP_E_LIMIT : 0, "pipe");
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, wires[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addclose(&actions, wires[0]);
+    must(posix_spawn(&pid, path, &actions, NULL, command, environ) == 0 ? 0
+                                                                        : MCP_E_INVAL,
+         server);
+    posix_spawn_file_actions_destroy(&actions);
+    close(wires[1]);
+    out = fdopen(wires[0], "r");
+    must(out && fgets(url, room, out) ? 0 : MCP_E_PROTO, "the server's URL");
+    url[strcspn(url, "\n")] = '\0';
+    fclose(out);
+    return pid;
+}
+
 int
 main(int argc, char **argv)
 {
     const char *server = argc > 1 ? argv[1] : find_server();
+    char url[MCP_HTTP_URL_MAX];
+    pid_t pid;
 
     setvbuf(stdout, NULL, _IOLBF, 0);
-    play(server, MCP_ERA_MODERN);
-    play(server, MCP_ERA_LEGACY);
-    play_http(server);
+    play_stdio(server, MCP_ERA_MODERN);
+    play_stdio(server, MCP_ERA_LEGACY);
+    pid = start_server(server, url, sizeof(url));
+    play_http(url, MCP_ERA_MODERN);
+    play_http(url, MCP_ERA_LEGACY);
+    kill(pid, SIGTERM);
+    (void)waitpid(pid, NULL, 0);
     printf("Every abandoned call ended once, the server heard of each, nothing is "
            "left.\n");
     return 0;

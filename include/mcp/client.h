@@ -156,7 +156,8 @@ typedef struct mcp_client_options {
     void (*on_message)(mcp_client *client, enum mcp_severity severity,
                        const char *logger, const mcp_json *data, void *user);
     /* A list or a resource has changed: said by a legacy server, or by a subscription
-     * of this client's. Cached lists are forgotten by then. May be NULL. */
+     * of this client's. Cached lists are forgotten by then. Of a server that has lost our
+     * session, all that it tells of may have changed, and counts so. May be NULL. */
     void (*on_change)(mcp_client *client, enum mcp_change change, const char *uri,
                       void *user);
     /* An elicitation by URL is done, says a server of 2025-11-25. May be NULL. */
@@ -265,9 +266,25 @@ typedef struct mcp_call_options {
      * reply is what it asks (input_required). */
     int rounds;
     bool fresh; /* a list or a resource: ask the server, whatever is kept */
+    /* HTTP of 2025-11-25 and before, with a server that keeps events: on_resume is told
+     * from where the call can be taken up again, each time that changes, in order with
+     * progress; token is opaque, and borrowed. Such a call is not canceled by a timeout, or
+     * when it is freed, so that a later one of the same client, with that token as `resume`
+     * and the same method, can have its answer; an explicit cancel, a scope or a parent
+     * still cancels it (B27).
+     *
+     * The later one has the id of the first, which must be free (MCP_E_ID_IN_USE): so its
+     * cancel reaches what the server is at. With another `id` it has its answer, but a
+     * cancel would name what the server does not know. MCP_E_INVAL: this is no token.
+     *
+     * Elsewhere on_resume is never called, and `resume` is refused with MCP_E_STATE, also
+     * before the connection is ready: what cannot be taken up again must not be done
+     * twice. Not for mcp_client_list_all. */
+    const char *resume; /* a token; NULL: it is a new call */
+    void (*on_resume)(mcp_call *call, const char *token, void *user);
     void (*on_progress)(mcp_call *call, double progress, double total,
                         const char *message, void *user); /* total 0: unknown */
-    void *user;                                           /* for on_progress */
+    void *user; /* for on_progress and on_resume */
 } mcp_call_options;
 
 #define MCP_CALL_OPTIONS(...) \
@@ -277,8 +294,9 @@ typedef struct mcp_call_options {
  * How a call ended: 0 with a reply; MCP_E_PEER: the server answered with an error
  * (mcp_call_error has its code and text), or a handler of ours that it asked did;
  * MCP_E_PROTO: with something that is no answer, or is not what a tool has promised;
- * MCP_E_LIMIT: it asked too often; MCP_E_CANCELED, MCP_E_TIMEOUT,
- * MCP_E_TOTAL_TIMEOUT, MCP_E_CLOSED, MCP_E_SEND_FAILED. reply is borrowed for the call:
+ * MCP_E_LIMIT: it asked too often; MCP_E_HTTP: it answered with an error of HTTP, and no
+ * message; MCP_E_CANCELED, MCP_E_TIMEOUT, MCP_E_TOTAL_TIMEOUT, MCP_E_CLOSED,
+ * MCP_E_SEND_FAILED, of which mcp_call_wait says more. reply is borrowed for the call:
  * mcp_reply_ref keeps it. Runs exactly once after a start that succeeded, unless the
  * call is freed first; after all its progress.
  */
@@ -432,7 +450,7 @@ MCP_API int mcp_call_wait(mcp_call *call, int64_t timeout_ms, mcp_reply **ret_re
 MCP_API int mcp_call_flush(mcp_call *call, int64_t timeout_ms);
 
 /* What the server said was wrong; borrowed until the call is freed. NULL unless it
- * ended with MCP_E_PEER. data: the error's data, or NULL. */
+ * ended with MCP_E_PEER, or MCP_E_HTTP. data: the error's data, or NULL. */
 MCP_API const mcp_error *mcp_call_error(const mcp_call *call);
 MCP_API const mcp_json *mcp_call_error_data(const mcp_call *call);
 

@@ -17,6 +17,7 @@
 #ifndef MCP_HTTP_H
 #define MCP_HTTP_H
 
+#include <mcp/client.h>
 #include <mcp/server.h>
 
 #ifdef __cplusplus
@@ -187,6 +188,78 @@ typedef struct mcp_http_options {
  */
 MCP_API int mcp_server_listen_http(mcp_server *server, const mcp_http_options *opt,
                                    char *ret_url, mcp_error *err);
+
+/* ---- a client ------------------------------------------------------------ */
+
+/* Zero or NULL means the default; a time must not be negative. Texts are copied. */
+typedef struct mcp_http_client_options {
+    size_t size;
+    /* Header lines for every request, "Name: value", NULL at the end; not those that MCP
+     * or HTTP write themselves, such as Accept, Host and Mcp-*. */
+    const char *const *headers;
+
+    /* The way there. */
+    const char *proxy;    /* a URL; NULL: as the environment says; "": none */
+    const char *no_proxy; /* hosts to be reached without, commas between */
+    const char
+        *tls_ca_file; /* PEM; who may vouch for the server. NULL: as the system */
+    const char *tls_ca_path;     /* a directory of such */
+    const char *tls_certificate; /* PEM; of ours */
+    const char *tls_key;
+    const char *tls_key_password;
+    bool tls_no_verify; /* whoever it is: for tests only */
+    /* Follow redirects to other origins. Without, only to other paths of the same scheme,
+     * host and port: a server that sends its clients elsewhere sends their calls there.
+     * Authorization, Cookie and the session stay behind; other headers of yours go along,
+     * and so does the certificate. */
+    bool follow_any;
+
+    /* Legacy servers. */
+    bool no_stream; /* do not open a stream for what belongs to no request */
+    bool no_2024;   /* do not look for the transport of 2024-11-05 */
+
+    /* Times, apart from those of calls. */
+    int64_t connect_ms; /* to find, reach and greet the host: 10000 */
+    int64_t idle_ms;    /* silence on an open response before it counts as lost: none.
+                           Servers that send pings are never silent for long; ours sends
+                           one every 15 s */
+    int64_t grace_ms; /* a canceled legacy request's stream stays open for what belongs
+                           to it: 5000 */
+
+    /* Limits. A message, and an event: mcp_client_options.message_bytes. */
+    size_t head_bytes; /* longest head of an answer: 64 KiB */
+} mcp_http_client_options;
+
+#define MCP_HTTP_CLIENT_OPTIONS(...) \
+    ((mcp_http_client_options){.size = sizeof(mcp_http_client_options), __VA_ARGS__})
+
+/*
+ * Open a client over HTTP; url is that of the MCP endpoint, http: or https:, without a
+ * fragment, and without a name and a password, which belong into a header. Both options
+ * are as elsewhere; http may be NULL. The era is found out as on other links, and a
+ * server of 2024-11-05 is found behind the same URL.
+ *
+ * A call that is abandoned ends its own request and no other: in 2026-07-28 its response
+ * is closed, before that a cancel is posted. A lost connection ends the calls that were
+ * on it, MCP_E_CLOSED, and not the client; what could not be sent at all is
+ * MCP_E_SEND_FAILED, and an answer of HTTP that is an error and no message is MCP_E_HTTP
+ * with http_status. Legacy streams that can be resumed are. A legacy session that the
+ * server has lost is made anew: the call that met it is sent once more, others that were
+ * under way end MCP_E_CLOSED, and subscriptions go on or are lost, and say so.
+ *
+ * Arguments that a tool of a modern server wants in headers too (x-mcp-header) stand
+ * there, as the last list of tools said. A call that is refused for want of them, or for
+ * others, is made once more, within its times, after the list was asked for. Tools whose
+ * headers break a rule are left out of lists, with a warning in the log.
+ *
+ * Returns when the server is ready. MCP_E_INVAL: url, options, a file; MCP_E_SEND_FAILED:
+ * nobody there; MCP_E_HTTP: it answered with an error, such as 401, and no message; and as
+ * mcp_client_spawn. [any]
+ */
+MCP_API int mcp_client_connect_http(const char *url,
+                                    const mcp_http_client_options *http,
+                                    const mcp_client_options *opt,
+                                    mcp_client **ret_client, mcp_error *err);
 
 /* ---- inside another HTTP server ------------------------------------------ */
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/fault.h"
 #include "api/reply.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -146,6 +147,44 @@ mcpi_handle_end(mcp_call *call, int status, const struct mcpi_rpc *answer)
 
 /* ---- what core tells ----------------------------------------------------- */
 
+bool
+mcpi_handle_has_headers(const mcp_call *call)
+{
+    const struct mcp_client *client = call->client;
+
+    return client->mirrors.on && client->peer->dialect->modern;
+}
+
+/* Which page of the list of tools it has asked for. */
+static uint64_t
+call_page(const mcp_call *call)
+{
+    const struct mcpi_cache_key *key = &call->key;
+
+    if (key->method == MCPI_METHOD_OTHER)
+        return MCPI_MIRRORS_ELSEWHERE;
+    return key->text ? mcpi_mirrors_page(&call->client->mirrors, key->text, key->len)
+                     : MCPI_MIRRORS_FIRST;
+}
+
+/* A page of tools is learned from, and nobody sees those that are not to be used: *ret
+ * is the answer without them, with a document of its own. Without memory for that there
+ * is no answer. */
+static int
+call_look_through(mcp_call *call, const struct mcpi_rpc *answer, struct mcpi_rpc *ret)
+{
+    struct mcp_client *client = call->client;
+
+    if (strcmp(call->method, mcpi_method_name(MCPI_METHOD_TOOLS_LIST)) != 0 ||
+        !mcpi_handle_has_headers(call)) {
+        *ret = *answer;
+        mcp_doc_ref(ret->doc);
+        return 0;
+    }
+    return mcpi_mirrors_read(&client->mirrors, answer, call_page(call),
+                             &client->host.log, ret);
+}
+
 /* What a list or a resource says of itself is remembered, if it was asked for in one
  * round: with answers of ours it would be another question. */
 static void
@@ -173,24 +212,48 @@ call_remember(mcp_call *call, int status, const struct mcpi_rpc *answer)
 static void
 core_done(void *user, struct mcpi_call *core, int status, const struct mcpi_rpc *answer)
 {
+    struct mcpi_rpc seen = {.doc = NULL};
     mcp_call *call = user;
+    int r;
 
-    (void)core;
     if (status == MCP_E_CANCELED && call->stopped < 0)
         status = call->stopped;
+    /* nobody looks at it before the call has ended with that status */
+    (void)mcpi_fault_describe(mcpi_call_fault(core), status, call->method,
+                              &call->error);
+    if (status == 0) {
+        r = call_look_through(call, answer, &seen);
+        if (r < 0) {
+            mcpi_handle_end(call, r, NULL);
+            return;
+        }
+        answer = &seen;
+    }
     call_remember(call, status, answer);
-    if (call->tool)
+    if (mcpi_retry_is_asking(call))
+        mcpi_retry_end(call, status, answer);
+    else if (call->tool)
         mcpi_check_end(call, status, answer);
     else
         mcpi_handle_end(call, status, answer);
+    mcp_doc_free(seen.doc);
 }
 
 static void
 core_progress(void *user, struct mcpi_call *core, const struct mcpi_progress *p)
 {
     (void)core;
-    if (!mcpi_check_is_asking(user))
+    if (!mcpi_check_is_asking(user) && !mcpi_retry_is_asking(user))
         mcpi_handle_progress(user, p);
+}
+
+static void
+core_resumable(void *user, struct mcpi_call *core, const char *event)
+{
+    mcp_call *call = user;
+
+    if (call->on_resume && !mcpi_check_is_asking(call))
+        mcpi_handle_token(call, mcpi_call_id(core), event);
 }
 
 static int
@@ -213,8 +276,11 @@ core_claim(void *user, struct mcpi_call *core, struct mcpi_id *ret_id)
     id->next = call->round_ids;
     call->round_ids = id;
     atomic_store(&call->id_text, id->text);
-    if (!mcpi_check_is_asking(call))
+    if (!call->is_more) {
         call->rounds_made++;
+        call->known = call->client->mirrors.changes;
+    }
+    call->is_more = false;
     *ret_id = call->claim.id;
     return 0;
 }
@@ -223,16 +289,23 @@ static bool
 core_more(void *user, struct mcpi_call *core, int status, const struct mcpi_rpc *answer,
           struct mcpi_next_leg *next)
 {
-    (void)core;
-    return mcpi_check_more(user, status, answer, next);
+    mcp_call *call = user;
+
+    call->is_more = mcpi_retry_more(call, core, status, answer, next) ||
+                    (!mcpi_retry_is_asking(call) &&
+                     mcpi_check_more(call, status, answer, next));
+    return call->is_more;
 }
 
-static const struct mcpi_call_ops quiet_ops = {
-    .done = core_done, .claim = core_claim, .more = core_more};
+static const struct mcpi_call_ops quiet_ops = {.done = core_done,
+                                               .claim = core_claim,
+                                               .more = core_more,
+                                               .resumable = core_resumable};
 static const struct mcpi_call_ops progress_ops = {.done = core_done,
                                                   .progress = core_progress,
                                                   .claim = core_claim,
-                                                  .more = core_more};
+                                                  .more = core_more,
+                                                  .resumable = core_resumable};
 
 /* ---- the lane ------------------------------------------------------------ */
 
@@ -370,6 +443,8 @@ call_start(mcp_call *call)
         .meta = call->meta,
         .meta_len = call->meta_len,
         .log_level = call->log_level,
+        .resume_token = call->resume,
+        .resumable = call->on_resume != NULL,
         .timeout_us = call->timeout_us,
         .total_us = call->total_us,
         .reset_on_progress = call->reset_on_progress,
@@ -379,6 +454,7 @@ call_start(mcp_call *call)
         .user = call,
     };
 
+    call->known = call->client->mirrors.changes;
     return mcpi_call_start(call->client->peer, &opt, call_now(call), &call->core);
 }
 
@@ -418,20 +494,38 @@ call_check_bonds(mcp_call *call)
     return r;
 }
 
+/* It is over before it begins, with that status. But what it would take up again is at
+ * work, and the server is to be told, which core does for what has begun (B27). */
+static bool
+call_takes_back(mcp_call *call, int status, const char *reason)
+{
+    if ((status != MCP_E_CANCELED && status != MCP_E_TOTAL_TIMEOUT) ||
+        !call->client->peer || call_start(call) < 0)
+        return false;
+    call_stop(call, status, reason);
+    return true;
+}
+
 static void
 call_on_begin(struct mcpi_post *post)
 {
     mcp_call *call = MCPI_CONTAINER(post, mcp_call, begin);
-    bool unwanted;
+    const char *reason = NULL;
+    bool canceled, freed;
     int r;
 
     mcpi_list_append(&call->client->calls, &call->in_client);
     call->begun = call_now(call);
     pthread_mutex_lock(&call->lock);
     call->begin_out = false;
-    unwanted = call->is_canceled || call->is_freed;
+    canceled = call->is_canceled;
+    freed = call->is_freed;
     pthread_mutex_unlock(&call->lock);
-    r = unwanted ? MCP_E_CANCELED : call_check_bonds(call);
+    r = canceled || freed ? MCP_E_CANCELED : call_check_bonds(call);
+    if (canceled && call->reason[0]) /* constant from now on */
+        reason = call->reason;
+    if (call->resume && (canceled || !freed) && call_takes_back(call, r, reason))
+        return;
     if (r == 0 && !call->client->peer)
         r = MCP_E_CLOSED;
     if (r == 0 && call_answer_kept(call))

@@ -3,6 +3,7 @@
  * core
  *
  *   rounds -> [the list of tools is asked for] -> [the output is checked] -> over
+ *   rounds -> the list of tools is asked for -> rounds ...     (once, call_retry.c)
  *
  * Three parties. The user's thread claims the id, makes the block and posts `begin`;
  * after that it posts `act` when it wants something (a cancel, its freedom). The loop
@@ -28,14 +29,15 @@
 #include "core/call.h"
 #include "run/token.h"
 
-/* Progress that waits for a slow callback; beyond it the newest replaces the last. */
+/* Progress and tokens that wait for a slow callback; beyond it the newest replaces the
+ * last of its kind. */
 #define MCPI_PROGRESS_WAITING 64
 
-/* Pages of the list of tools that are asked for to check one output: beyond that, the
- * call is more than its check is worth. */
+/* Pages of the list of tools that are asked for to check one output, or to make one call
+ * again: beyond that, the call is more than that is worth. */
 #define MCPI_CHECK_PAGES_MAX 100
 
-struct mcpi_progress_note;
+struct mcpi_call_note;
 
 /* The id of a later round, as text. */
 struct mcpi_round_id {
@@ -65,7 +67,9 @@ struct mcp_call {
     void *done_user;
     void (*on_progress)(mcp_call *call, double progress, double total,
                         const char *message, void *user);
-    void *progress_user;
+    void (*on_resume)(mcp_call *call, const char *token, void *user);
+    void *progress_user; /* for both */
+    const char *resume; /* the event after which it takes an earlier call up; or NULL */
     struct mcpi_scope *scope;  /* counted; NULL: none */
     struct mcpi_token *parent; /* counted; NULL: none */
 
@@ -88,11 +92,17 @@ struct mcp_call {
     mcp_doc *output;              /* the answer, while it waits for its check */
     struct mcpi_promise *promise; /* counted; what it is checked against */
     char *page;                   /* params of the page that is asked for, or NULL */
+    uint64_t page_at;             /* which one that is, for mirrors.h */
     unsigned pages;               /* that were asked for */
     int verdict;
     int64_t begun;              /* when the call did */
     struct mcpi_timer patience; /* core's clocks end with the answer: for the check */
     int impatience;             /* what the call ends with when that is over */
+
+    /* The call is made once more (call_retry.c). Loop thread only. */
+    struct mcpi_retry *retry; /* NULL: its headers were not refused */
+    uint64_t known; /* client->mirrors.changes when its leg, or round, was opened */
+    bool is_more;   /* the leg that follows is no round */
 
     struct mcpi_post begin, act;     /* to the loop */
     struct mcpi_post final;          /* the last delivery on the lane */
@@ -118,7 +128,7 @@ struct mcp_call {
     int signaled;            /* how its signal ended, once it is gone */
     size_t progress_left;    /* deliveries that have not returned */
     size_t progress_waiting; /* of these: not begun */
-    struct mcpi_progress_note *progress_last;
+    struct mcpi_call_note *progress_last, *token_last; /* that may still change */
 };
 
 /* What is asked. All is borrowed. */
@@ -195,11 +205,25 @@ void mcpi_handle_settle(mcp_call *call);
 /* The one ending. answer: what the server said, or NULL. [loop] */
 void mcpi_handle_end(mcp_call *call, int status, const struct mcpi_rpc *answer);
 
+/* It was answered by a modern server over HTTP: arguments of its tools stand in headers.
+ * [loop] */
+bool mcpi_handle_has_headers(const mcp_call *call);
+
 /* ---- the check of a tool's output (call_check.c); all [loop] ------------- */
 
 /* A leg was answered: is the list of tools to be asked for next, or more of it? */
 bool mcpi_check_more(mcp_call *call, int status, const struct mcpi_rpc *answer,
                      struct mcpi_next_leg *next);
+
+/* Pages of the list of tools are to be asked for: here is the first. */
+void mcpi_check_first_page(mcp_call *call, struct mcpi_next_leg *next);
+
+/* That page came: the client learns from it. MCP_E_NOMEM: not all. */
+int mcpi_check_learn(mcp_call *call, const mcp_json *result);
+
+/* And the one after it; false: it is the last, there are too many, or no memory. */
+bool mcpi_check_next_page(mcp_call *call, const mcp_json *result,
+                          struct mcpi_next_leg *next);
 
 /* Is what core tells about the list of tools, and not about the call itself? */
 bool mcpi_check_is_asking(const mcp_call *call);
@@ -213,7 +237,26 @@ void mcpi_check_leave(mcp_call *call);
 /* What is left of it. */
 void mcpi_check_done(mcp_call *call);
 
-/* Tell the user of progress, on the lane (call_progress.c). [loop] */
+/* ---- made once more (call_retry.c); all [loop] --------------------------- */
+
+/* A leg was answered: are the headers of a tool call refused, so that the list of tools
+ * is to be asked for next, or more of it, or the call is made again? */
+bool mcpi_retry_more(mcp_call *call, const struct mcpi_call *core, int status,
+                     const struct mcpi_rpc *answer, struct mcpi_next_leg *next);
+
+/* Is what core tells about the list of tools, and not about the call itself? */
+bool mcpi_retry_is_asking(const mcp_call *call);
+
+/* Core has ended a call that is asking: end the handle, in most cases with what it was
+ * refused by. */
+void mcpi_retry_end(mcp_call *call, int status, const struct mcpi_rpc *answer);
+
+/* What is left of it. */
+void mcpi_retry_done(mcp_call *call);
+
+/* Tell the user of progress, or from where the call can be resumed, on the lane
+ * (call_progress.c). [loop] */
 void mcpi_handle_progress(mcp_call *call, const struct mcpi_progress *p);
+void mcpi_handle_token(mcp_call *call, const struct mcpi_id *id, const char *event);
 
 #endif

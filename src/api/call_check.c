@@ -80,27 +80,67 @@ page_write(mcp_call *call, const mcp_json *cursor, struct mcpi_next_leg *next)
     }
     mcpi_free(call->mem, call->page);
     call->page = buf.data;
+    call->page_at = mcpi_mirrors_page(&call->client->mirrors,
+                                      mcp_json_string(cursor, ""),
+                                      mcp_json_string_length(cursor));
     next->params = buf.data;
     next->params_len = buf.len;
     return true;
 }
 
-static bool
-check_next_page(mcp_call *call, const mcp_json *result, struct mcpi_next_leg *next)
+void
+mcpi_check_first_page(mcp_call *call, struct mcpi_next_leg *next)
 {
-    struct mcpi_promises *promises = &call->client->promises;
+    next->method = mcpi_method_name(MCPI_METHOD_TOOLS_LIST);
+    call->asked = list_version(call);
+    call->page_at = MCPI_MIRRORS_FIRST;
+    call->pages = 1;
+}
+
+int
+mcpi_check_learn(mcp_call *call, const mcp_json *result)
+{
+    struct mcp_client *client = call->client;
+    size_t unfit;
+
+    if (!client->opt.no_output_check && call->asked == list_version(call))
+        mcpi_promises_learn(&client->promises, result, call->pages == 1, call->asked,
+                            call_now(call));
+    if (!mcpi_handle_has_headers(call))
+        return 0;
+    return mcpi_mirrors_learn(&client->mirrors, result, call->page_at,
+                              &client->host.log, &unfit);
+}
+
+static bool
+page_is_last(const mcp_call *call, const mcp_json *result)
+{
     const mcp_json *cursor = mcp_json_get(result, "nextCursor");
 
+    return mcp_json_get_type(cursor) != MCP_JSON_STRING ||
+           call->pages >= MCPI_CHECK_PAGES_MAX;
+}
+
+bool
+mcpi_check_next_page(mcp_call *call, const mcp_json *result, struct mcpi_next_leg *next)
+{
+    next->method = mcpi_method_name(MCPI_METHOD_TOOLS_LIST);
+    if (page_is_last(call, result) ||
+        !page_write(call, mcp_json_get(result, "nextCursor"), next))
+        return false;
+    call->pages++;
+    return true;
+}
+
+static bool
+check_read_page(mcp_call *call, const mcp_json *result, struct mcpi_next_leg *next)
+{
+    (void)mcpi_check_learn(call, result); /* nobody is shown this page */
     if (call->asked != list_version(call))
         return false; /* it changes while it is read */
-    mcpi_promises_learn(promises, result, call->pages == 1, call->asked,
-                        call_now(call));
-    if (mcp_json_get_type(cursor) != MCP_JSON_STRING ||
-        call->pages >= MCPI_CHECK_PAGES_MAX) {
-        mcpi_promises_close(promises, call->asked);
-        return false;
-    }
-    return page_write(call, cursor, next);
+    if (page_is_last(call, result))
+        mcpi_promises_close(&call->client->promises, call->asked);
+    return mcpi_check_next_page(call, result, next);
 }
 
 bool
@@ -109,17 +149,12 @@ mcpi_check_more(mcp_call *call, int status, const struct mcpi_rpc *answer,
 {
     if (!call->tool || status < 0)
         return false;
-    next->method = mcpi_method_name(MCPI_METHOD_TOOLS_LIST);
-    if (call->output) {
-        if (!check_next_page(call, answer->result, next))
-            return false;
-    } else {
-        if (!check_wants_list(call, answer->result))
-            return false;
-        call->output = mcp_doc_ref(answer->doc);
-        call->asked = list_version(call);
-    }
-    call->pages++;
+    if (call->output)
+        return check_read_page(call, answer->result, next);
+    if (!check_wants_list(call, answer->result))
+        return false;
+    call->output = mcp_doc_ref(answer->doc);
+    mcpi_check_first_page(call, next);
     return true;
 }
 

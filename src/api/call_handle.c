@@ -71,11 +71,13 @@ call_describe(const mcp_call *call, mcp_error *err)
     int64_t idle = call->timeout_us ? call->timeout_us : call->client->timeout_us;
     int status = call->status;
 
-    switch (status) {
-    case MCP_E_PEER:
+    if (call->error.status ==
+        status) { /* the server, the link or a check has said it */
         if (err)
             *err = call->error;
         return status;
+    }
+    switch (status) {
     case MCP_E_TIMEOUT:
         return mcpi_error_set(err, status, "%s timed out after %lld ms", call->method,
                               (long long)(idle < 0 ? 0 : idle / 1000));
@@ -99,11 +101,6 @@ call_describe(const mcp_call *call, mcp_error *err)
                               "%s: the server has asked more than %d times",
                               call->method, call->rounds);
     case MCP_E_PROTO:
-        if (call->verdict < 0) {
-            if (err)
-                *err = call->error;
-            return status;
-        }
         return mcpi_error_set(err, status, "the answer to %s is none of the protocol's",
                               call->method);
     default:
@@ -275,7 +272,7 @@ call_has_error(const mcp_call *call)
     bool has;
 
     pthread_mutex_lock(lock);
-    has = call->is_ended && call->status == MCP_E_PEER;
+    has = call->is_ended && (call->status == MCP_E_PEER || call->status == MCP_E_HTTP);
     pthread_mutex_unlock(lock);
     return has;
 }
@@ -308,6 +305,8 @@ call_let_go(mcp_call *call, bool frees)
     pthread_mutex_unlock(&call->lock);
     if (post)
         mcpi_loop_post(call->client->host.inside, &call->act);
+    if (frees) /* it may be taken up again at once */
+        mcpi_front_let_go(&call->client->front, &call->claim);
     /* a callback that runs may wait for this very thread, if it is a loop's */
     if (frees && call->on_lane && mcpi_client_may_wait(call->client, NULL) == 0)
         mcpi_lane_wait(&call->lane);

@@ -11,6 +11,7 @@
 
 #include "api/call.h"
 #include "api/request.h"
+#include "api/resume.h"
 #include "api/time.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -169,7 +170,7 @@ struct parts {
     struct mcpi_buf id_text; /* of a text; else empty */
     struct mcpi_buf meta_text;
     size_t method_len;
-    struct mcpi_text params, meta, key, tool;
+    struct mcpi_text params, meta, key, tool, resume;
 };
 
 static const char *
@@ -190,7 +191,7 @@ block_new(const mcp_allocator *mem, const char *method, const struct parts *part
 {
     size_t texts = parts->id.len + parts->id_text.len + parts->method_len +
                    parts->params.len + parts->meta.len + parts->key.len +
-                   parts->tool.len + 7;
+                   parts->tool.len + parts->resume.len + 8;
     mcp_call *call;
     char *at;
 
@@ -212,12 +213,15 @@ block_new(const mcp_allocator *mem, const char *method, const struct parts *part
     call->key.text = mcpi_text_stow(&at, parts->key.text, parts->key.len);
     call->key.len = parts->key.len;
     call->tool = mcpi_text_stow(&at, parts->tool.text, parts->tool.len);
+    call->resume = mcpi_text_stow(&at, parts->resume.text, parts->resume.len);
     return call;
 }
 
+/* again: what it takes up; zeroed: nothing. */
 static int
 block_make(const struct mcp_client *client, const struct mcpi_ask *ask,
-           const mcp_call_options *opt, mcp_call **ret, mcp_error *err)
+           const mcp_call_options *opt, const struct mcpi_resume *again, mcp_call **ret,
+           mcp_error *err)
 {
     const char *tool = client->opt.no_output_check ? NULL : ask->tool;
     struct parts parts = {.method_len = strlen(ask->method),
@@ -231,6 +235,10 @@ block_make(const struct mcp_client *client, const struct mcpi_ask *ask,
     r = id_read(&opt->id, &parts.id, err);
     if (r < 0)
         return r;
+    if (again->event)
+        parts.resume = (struct mcpi_text){again->event, strlen(again->event)};
+    if (parts.id.kind == MCPI_ID_NONE)
+        parts.id = again->id;
     mcpi_buf_init(&parts.meta_text, client->host.mem, client->max_bytes);
     mcpi_buf_init(&parts.id_text, client->host.mem, MCPI_FRAME_MAX);
     if (opt->meta || opt->parent)
@@ -284,6 +292,30 @@ defaults_take(mcp_call *call, const struct mcp_client *client,
     return 0;
 }
 
+/* What cannot be taken up again must not be sent as if it were new: it would be done
+ * twice (B29). */
+static int
+resume_take(struct mcp_client *client, const char *token, struct mcpi_resume *ret,
+            mcp_error *err)
+{
+    bool ready, modern;
+    int r;
+
+    pthread_mutex_lock(&client->lock);
+    ready = client->hello.version != NULL;
+    modern = client->hello.is_modern;
+    pthread_mutex_unlock(&client->lock);
+    if (!ready)
+        return mcpi_error_set(err, MCP_E_STATE, "the connection is not ready yet");
+    if (modern || !client->resumes)
+        return mcpi_error_set(err, MCP_E_STATE,
+                              "resume: nothing can be taken up again on this link");
+    r = mcpi_resume_read(client->host.mem, token, ret);
+    if (r == MCP_E_INVAL)
+        return mcpi_error_set(err, r, "resume: this is no token");
+    return r < 0 ? mcpi_error_set(err, r, "out of memory") : 0;
+}
+
 static int
 options_take(mcp_call *call, const struct mcpi_ask *ask, const mcp_call_options *opt,
              mcp_error *err)
@@ -304,8 +336,9 @@ options_take(mcp_call *call, const struct mcpi_ask *ask, const mcp_call_options 
     call->done = ask->done;
     call->done_user = ask->user;
     call->on_progress = opt->on_progress;
+    call->on_resume = opt->on_resume;
     call->progress_user = opt->user;
-    call->on_lane = call->done || call->on_progress;
+    call->on_lane = call->done || call->on_progress || call->on_resume;
     call->has_lane = call->on_lane || call->tool;
     call->is_let_go = !ask->has_handle;
     return 0;
@@ -375,10 +408,15 @@ int
 mcpi_handle_make(struct mcp_client *client, const struct mcpi_ask *ask,
                  const mcp_call_options *opt, mcp_call **ret_call, mcp_error *err)
 {
+    struct mcpi_resume again = {.doc = NULL};
     mcp_call *call = NULL;
-    int r;
+    int r = 0;
 
-    r = block_make(client, ask, opt, &call, err);
+    if (opt->resume)
+        r = resume_take(client, opt->resume, &again, err);
+    if (r == 0)
+        r = block_make(client, ask, opt, &again, &call, err);
+    mcpi_resume_done(&again);
     if (!call)
         return r;
     call->client = client;
@@ -413,6 +451,7 @@ mcpi_handle_unref(mcp_call *call)
     pthread_mutex_destroy(&call->lock);
     mcp_doc_free(call->answer);
     mcpi_check_done(call);
+    mcpi_retry_done(call);
     call_drop(call);
     mcpi_client_unref(client);
 }

@@ -1,22 +1,25 @@
 /*
- * call_progress.c - progress on its way to a callback that may be slow
+ * call_progress.c - progress, and tokens to resume from, on their way to callbacks that
+ * may be slow
  *
- * One delivery for each report, in order, until too many wait: then the newest takes
- * the place of the last (I13). A report that there is no memory for is lost, which
- * progress may be.
+ * One delivery for each, in order, until too many wait: then the newest takes the place of
+ * the last of its kind (I13). One that there is no memory for is lost, which progress may
+ * be, and an older token is good too: more comes again from there.
  */
 #include <math.h>
 #include <string.h>
 
 #include "api/call.h"
+#include "api/resume.h"
 #include "base/mem.h"
 
-struct mcpi_progress_note {
+struct mcpi_call_note {
     struct mcpi_post post;
     mcp_call *call;
+    bool is_token;
     /* Until it begins: under the call's lock. */
     double progress, total;
-    char *message; /* NULL: none */
+    char *message; /* or the token. NULL: none */
 };
 
 static char *
@@ -31,7 +34,7 @@ text_copy(const mcp_allocator *mem, const char *text)
 }
 
 static void
-note_free(struct mcpi_progress_note *note)
+note_free(struct mcpi_call_note *note)
 {
     const mcp_allocator *mem = note->call->mem;
 
@@ -39,23 +42,42 @@ note_free(struct mcpi_progress_note *note)
     mcpi_free(mem, note);
 }
 
+/* The last of its kind, which waits, or NULL. */
+static struct mcpi_call_note **
+note_slot(const struct mcpi_call_note *note)
+{
+    mcp_call *call = note->call;
+
+    return note->is_token ? &call->token_last : &call->progress_last;
+}
+
+static void
+note_tell(const struct mcpi_call_note *note)
+{
+    mcp_call *call = note->call;
+
+    if (note->is_token)
+        call->on_resume(call, note->message, call->progress_user);
+    else
+        call->on_progress(call, note->progress, note->total, note->message,
+                          call->progress_user);
+}
+
 static void
 note_deliver(struct mcpi_post *post)
 {
-    struct mcpi_progress_note *note = MCPI_CONTAINER(post, struct mcpi_progress_note,
-                                                     post);
+    struct mcpi_call_note *note = MCPI_CONTAINER(post, struct mcpi_call_note, post);
     mcp_call *call = note->call;
     bool wanted;
 
     pthread_mutex_lock(&call->lock);
     call->progress_waiting--;
-    if (call->progress_last == note)
-        call->progress_last = NULL;
+    if (*note_slot(note) == note)
+        *note_slot(note) = NULL;
     wanted = !call->is_freed;
     pthread_mutex_unlock(&call->lock);
     if (wanted)
-        call->on_progress(call, note->progress, note->total, note->message,
-                          call->progress_user);
+        note_tell(note);
     note_free(note);
     pthread_mutex_lock(&call->lock);
     call->progress_left--;
@@ -64,20 +86,19 @@ note_deliver(struct mcpi_post *post)
     pthread_mutex_unlock(&call->lock);
 }
 
-static struct mcpi_progress_note *
-note_new(mcp_call *call, const struct mcpi_progress *p)
+/* text: a message, a token, or NULL. */
+static struct mcpi_call_note *
+note_new(mcp_call *call, const char *text)
 {
-    struct mcpi_progress_note *note;
+    struct mcpi_call_note *note;
 
     note = mcpi_alloc_zero(call->mem, sizeof(*note));
     if (!note)
         return NULL;
     note->post.fn = note_deliver;
     note->call = call;
-    note->progress = p->progress;
-    note->total = isnan(p->total) ? 0 : p->total;
-    if (p->message) {
-        note->message = text_copy(call->mem, p->message);
+    if (text) {
+        note->message = text_copy(call->mem, text);
         if (!note->message) {
             mcpi_free(call->mem, note);
             return NULL;
@@ -88,7 +109,7 @@ note_new(mcp_call *call, const struct mcpi_progress *p)
 
 /* Under lock: the contents of the two change places. */
 static void
-notes_swap(struct mcpi_progress_note *a, struct mcpi_progress_note *b)
+notes_swap(struct mcpi_call_note *a, struct mcpi_call_note *b)
 {
     char *message = a->message;
 
@@ -98,26 +119,55 @@ notes_swap(struct mcpi_progress_note *a, struct mcpi_progress_note *b)
     b->message = message;
 }
 
-void
-mcpi_handle_progress(mcp_call *call, const struct mcpi_progress *p)
+static void
+note_send(struct mcpi_call_note *note)
 {
-    struct mcpi_progress_note *note = note_new(call, p);
+    mcp_call *call = note->call;
+    struct mcpi_call_note **last = note_slot(note);
     bool full;
 
-    if (!note)
-        return;
     pthread_mutex_lock(&call->lock);
-    full = call->progress_waiting >= MCPI_PROGRESS_WAITING && call->progress_last;
+    full = call->progress_waiting >= MCPI_PROGRESS_WAITING && *last;
     if (full) {
-        notes_swap(call->progress_last, note);
+        notes_swap(*last, note);
     } else {
         call->progress_waiting++;
         call->progress_left++;
-        call->progress_last = note;
+        *last = note;
     }
     pthread_mutex_unlock(&call->lock);
     if (full)
         note_free(note);
     else
         mcpi_lane_add(&call->lane, &note->post);
+}
+
+void
+mcpi_handle_progress(mcp_call *call, const struct mcpi_progress *p)
+{
+    struct mcpi_call_note *note = note_new(call, p->message);
+
+    if (!note)
+        return;
+    note->progress = p->progress;
+    note->total = isnan(p->total) ? 0 : p->total;
+    note_send(note);
+}
+
+void
+mcpi_handle_token(mcp_call *call, const struct mcpi_id *id, const char *event)
+{
+    struct mcpi_call_note *note = NULL;
+    struct mcpi_buf token;
+
+    mcpi_buf_init(&token, call->mem, MCPI_RESUME_MAX + 1);
+    mcpi_resume_write(&token, id, event);
+    mcpi_buf_char(&token, '\0');
+    if (token.status == 0)
+        note = note_new(call, token.data);
+    mcpi_buf_done(&token);
+    if (!note)
+        return;
+    note->is_token = true;
+    note_send(note);
 }

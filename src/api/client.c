@@ -85,6 +85,7 @@ client_destroy(struct mcp_client *client)
         mcpi_map_done(&client->watches);
         mcpi_cache_done(&client->cache);
         mcpi_promises_done(&client->promises);
+        mcpi_mirrors_done(&client->mirrors);
     }
     if (client->has_host)
         mcpi_host_done(&client->host);
@@ -92,6 +93,7 @@ client_destroy(struct mcp_client *client)
     mcpi_reach_done(&client->reach, client->host.mem);
     mcpi_scope_unref(client->scope);
     mcp_doc_free(client->adopted);
+    mcp_doc_free(client->former);
     mcp_doc_free(client->hello.doc);
     mcp_text_free(client->discovery, client->host.mem);
     if (client->host.loop)
@@ -218,6 +220,7 @@ client_make_engine(struct mcp_client *client, const struct mcpi_identity *identi
     mcpi_map_init(&client->watches, client->host.mem, opt.seed);
     mcpi_cache_init(&client->cache, client->host.mem, opt.seed);
     mcpi_promises_init(&client->promises, client->host.mem, opt.seed);
+    mcpi_mirrors_init(&client->mirrors, client->host.mem, opt.seed);
     client->timeout_us = client->host.engine->times.request;
     client->max_bytes = client->host.engine->limits.message_bytes;
     client->max_depth = client->host.engine->limits.depth;

@@ -24,6 +24,7 @@
 #include "api/front.h"
 #include "api/host.h"
 #include "api/loop.h"
+#include "api/mirrors.h"
 #include "api/promise.h"
 #include "api/reach.h"
 #include "api/scope.h"
@@ -33,7 +34,7 @@
 enum mcpi_client_state { MCPI_CLIENT_OPENING, MCPI_CLIENT_READY, MCPI_CLIENT_CLOSING };
 
 /* What the server said of itself; written by the loop before the client is ready, and
- * constant from then on. */
+ * constant from then on, unless it turns out to be of another era. */
 struct mcpi_hello {
     mcp_doc *doc;        /* keeps the rest */
     const char *version; /* agreed; NULL: not ready */
@@ -53,6 +54,7 @@ struct mcp_client {
     struct mcpi_pool *pool; /* for callbacks: the host's; NULL: they run on the loop */
     int64_t timeout_us;     /* of a call that names none */
     size_t max_bytes, max_depth; /* of a message */
+    bool resumes;                /* legacy: calls can be taken up again */
     atomic_int messages; /* enum mcp_severity: log messages that are asked for */
     struct mcpi_front front;
     atomic_uint listens;                /* subscriptions so far, for their ids */
@@ -80,8 +82,10 @@ struct mcp_client {
     /* Loop thread only. */
     struct mcpi_reach reach;
     mcp_doc *adopted; /* discovery from an earlier time, or NULL */
+    mcp_doc *former;  /* what the server had said of itself before; or NULL */
     struct mcpi_cache cache;
     struct mcpi_promises promises;
+    struct mcpi_mirrors mirrors;
     struct mcpi_peer *peer;   /* NULL: no link, or not any more */
     struct mcpi_scope *scope; /* while it opens; counted */
     struct mcpi_scope_hook scope_hook;
@@ -104,6 +108,11 @@ struct mcp_client {
 /* A new client that knows nothing of its server, and of which nothing runs. [any] */
 int mcpi_client_new(const mcp_client_options *given, struct mcp_client **ret_client,
                     mcp_error *err);
+
+/* Open one by a way that was made elsewhere, which is freed with the client, or after a
+ * failure. Statuses of mcp_client_spawn (client_open.c). [any] */
+int mcpi_client_open_by(struct mcpi_way *way, const mcp_client_options *opt,
+                        mcp_client **ret_client, mcp_error *err);
 
 /* Take it apart and let go of it. Nothing of it runs, or runs any more. */
 void mcpi_client_discard(struct mcp_client *client);

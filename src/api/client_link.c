@@ -13,6 +13,7 @@
 
 #include "api/call.h"
 #include "api/client.h"
+#include "api/fault.h"
 #include "api/subscription.h"
 #include "base/text.h"
 #include "core/dialect.h"
@@ -296,10 +297,13 @@ client_become_ready(struct mcp_client *client, const struct mcpi_peer *peer,
     mcpi_subscriptions_ready(client);
 }
 
+/* peer->fault: the link knows better than the status. */
 static void
-describe_failure(const struct mcp_client *client, int status,
-                 const struct mcpi_rpc *reply, mcp_error *err)
+describe_failure(const struct mcp_client *client, const struct mcpi_peer *peer,
+                 int status, const struct mcpi_rpc *reply, mcp_error *err)
 {
+    if (mcpi_fault_describe(peer->fault, status, NULL, err))
+        return;
     switch (status) {
     case MCP_E_CLOSED:
         (void)describe_exit(&client->reach, err);
@@ -337,8 +341,36 @@ on_ready(void *user, struct mcpi_peer *peer, int status, const struct mcpi_rpc *
         client->is_unexplained = true; /* how it exits says more than its silence */
         return;
     }
-    describe_failure(client, status, reply, &error);
+    describe_failure(client, peer, status, reply, &error);
     client_become_closing(client, &error); /* core closes the peer */
+}
+
+/* What an earlier discovery promised was wrong: it is a legacy server, and says other
+ * things of itself. What somebody has borrowed stays. This happens once at most. */
+static void
+client_change_era(struct mcp_client *client, const struct mcpi_peer *peer,
+                  const struct mcpi_rpc *reply)
+{
+    struct mcpi_hello hello = {.doc = mcp_doc_ref(reply->doc)};
+
+    hello_read(&hello, peer, reply->result);
+    pthread_mutex_lock(&client->lock);
+    client->former = client->hello.doc;
+    client->hello = hello;
+    pthread_mutex_unlock(&client->lock);
+}
+
+/* The server knows nothing of what was before. What it says of itself stays as it was
+ * first told, unless it is of another era. */
+static void
+on_renewed(void *user, struct mcpi_peer *peer, const struct mcpi_rpc *reply)
+{
+    struct mcp_client *client = user;
+
+    if (client->hello.is_modern) /* written by this thread only */
+        client_change_era(client, peer, reply);
+    mcpi_client_ask_messages(client);
+    mcpi_subscriptions_renew(client);
 }
 
 static void
@@ -358,6 +390,7 @@ const struct mcpi_router mcpi_client_router = {
     .route = mcpi_answerer_route,
     .notified = on_notified,
     .ready = on_ready,
+    .renewed = on_renewed,
     .closed = on_closed,
 };
 
@@ -413,6 +446,10 @@ client_negotiate(struct mcp_client *client, mcp_error *err)
 static int
 client_reach(struct mcp_client *client, mcp_error *err)
 {
+    const struct mcpi_ground ground = {.loop = client->host.inside,
+                                       .engine = client->host.engine,
+                                       .mem = client->host.mem,
+                                       .mirrors = &client->mirrors};
     struct mcpi_reach *reach = &client->reach;
     int r;
 
@@ -424,8 +461,7 @@ client_reach(struct mcp_client *client, mcp_error *err)
     reach->exited = reach_exited;
     reach->reaped = reach_reaped;
     reach->user = client;
-    r = mcpi_reach_open(reach, client->host.inside, client->host.engine,
-                        client->host.mem, &client->peer, err);
+    r = mcpi_reach_open(reach, &ground, &client->peer, err);
     if (reach->child) {
         pthread_mutex_lock(&client->lock);
         client->child_pid = mcpi_child_pid(reach->child);

@@ -262,6 +262,8 @@ mcpi_client_tell_change(struct mcp_client *client, enum mcp_change change,
     struct note *note;
 
     mcpi_cache_forget(&client->cache, change, uri);
+    if (change & MCP_TOOLS_CHANGED)
+        mcpi_mirrors_forget(&client->mirrors);
     if (unasked)
         mcpi_subscriptions_feed(client, change, uri);
     if (!client->opt.on_change)

@@ -244,3 +244,20 @@ mcp_client_attach_server(mcp_server *server, const mcp_client_options *opt,
     r = reach_server(&client->reach, server, err);
     return opening_end(client, r, ret_client, err);
 }
+
+int
+mcpi_client_open_by(struct mcpi_way *way, const mcp_client_options *opt,
+                    mcp_client **ret_client, mcp_error *err)
+{
+    struct mcp_client *client;
+    int r;
+
+    r = opening_begin(opt, &client, err);
+    if (r < 0) {
+        way->free(way);
+        return r;
+    }
+    client->reach.way = way;
+    client->resumes = way->resumes;
+    return opening_end(client, 0, ret_client, err);
+}

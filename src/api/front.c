@@ -96,6 +96,7 @@ mcpi_front_claim(struct mcpi_front *front, struct mcpi_claim *claim)
     }
     if (r == 0) {
         mcpi_map_add(&front->claims, &claim->node, hash);
+        claim->is_held = true;
         front->counts.calls++;
         front->counts.started++;
     }
@@ -114,6 +115,8 @@ mcpi_front_renew(struct mcpi_front *front, struct mcpi_claim *claim,
     pthread_mutex_lock(&front->lock);
     if (front->is_closed) {
         r = MCP_E_CLOSED;
+    } else if (!claim->is_held) {
+        r = MCP_E_CANCELED;
     } else {
         do /* the one it has is still taken */
             hash = front_mint(front, &next);
@@ -145,11 +148,28 @@ counter_for(mcp_client_counts *counts, int status)
     }
 }
 
+/* Under lock. */
+static void
+front_free(struct mcpi_front *front, struct mcpi_claim *claim)
+{
+    if (claim->is_held)
+        (void)mcpi_map_remove(&front->claims, &claim->node);
+    claim->is_held = false;
+}
+
+void
+mcpi_front_let_go(struct mcpi_front *front, struct mcpi_claim *claim)
+{
+    pthread_mutex_lock(&front->lock);
+    front_free(front, claim);
+    pthread_mutex_unlock(&front->lock);
+}
+
 void
 mcpi_front_release(struct mcpi_front *front, struct mcpi_claim *claim, int status)
 {
     pthread_mutex_lock(&front->lock);
-    mcpi_map_remove(&front->claims, &claim->node);
+    front_free(front, claim);
     front->counts.calls--;
     ++*counter_for(&front->counts, status);
     pthread_mutex_unlock(&front->lock);

@@ -28,6 +28,7 @@ struct mcpi_claim {
     struct mcpi_map_node node;
     struct mcpi_id id;
     struct mcpi_id key; /* folded */
+    bool is_held;       /* under the front's lock: nobody else can have it */
 };
 
 /* negotiates: until mcpi_front_ready the ids of negotiation are taken. MCP_E_NOMEM if
@@ -46,9 +47,14 @@ void mcpi_front_close(struct mcpi_front *front);
 int mcpi_front_claim(struct mcpi_front *front, struct mcpi_claim *claim);
 
 /* Its call goes on under another id: the next number, other than the one it had and than
- * `first`, folded. The one it had is free. MCP_E_CLOSED: it keeps what it has. */
+ * `first`, folded. The one it had is free. MCP_E_CLOSED: it keeps what it has;
+ * MCP_E_CANCELED: it has none, nobody wants the call. */
 int mcpi_front_renew(struct mcpi_front *front, struct mcpi_claim *claim,
                      const struct mcpi_id *first);
+
+/* Its call is given up and will end: the id is free now. What is begun with it comes to
+ * the loop after that end, if the loop was told of that before this. */
+void mcpi_front_let_go(struct mcpi_front *front, struct mcpi_claim *claim);
 
 /* Its call has ended with that status. */
 void mcpi_front_release(struct mcpi_front *front, struct mcpi_claim *claim, int status);

@@ -222,6 +222,9 @@ mcp_client_list_all(mcp_client *client, enum mcp_list list, const mcp_call_optio
     if ((unsigned)list >= sizeof(kinds) / sizeof(kinds[0]) ||
         mcpi_options_read(&p.opt, sizeof(p.opt), opt) < 0)
         return mcpi_error_set(err, MCP_E_INVAL, "there is no such list, or option");
+    if (p.opt.resume)
+        return mcpi_error_set(err, MCP_E_INVAL, "resume: a list is many calls");
+    p.opt.on_resume = NULL;
     p.kind = &kinds[list];
     p.opt.size = sizeof(p.opt);
     p.builder = mcp_builder_new(client->host.mem);

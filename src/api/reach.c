@@ -34,6 +34,8 @@ mcpi_reach_done(struct mcpi_reach *reach, const mcp_allocator *mem)
     descriptor_close(&reach->err);
     mcpi_pair_unmake(reach->pair, 0);
     mcpi_free(mem, reach->command);
+    if (reach->way)
+        reach->way->free(reach->way);
     mcpi_reach_init(reach);
 }
 
@@ -205,13 +207,29 @@ child_reaped(void *user)
     reach->reaped(reach->user);
 }
 
+static void
+way_closed(void *user)
+{
+    struct mcpi_reach *reach = user;
+
+    reach->closed(reach->user);
+}
+
 static int
-open_child(struct mcpi_reach *reach, struct mcpi_loop *loop, const mcp_allocator *mem,
-           mcp_error *err)
+open_way(struct mcpi_reach *reach, const struct mcpi_ground *ground,
+         struct mcpi_peer **ret_peer, mcp_error *err)
+{
+    reach->way->closed = way_closed;
+    reach->way->user = reach;
+    return reach->way->open(reach->way, ground, ret_peer, err);
+}
+
+static int
+open_child(struct mcpi_reach *reach, const struct mcpi_ground *ground, mcp_error *err)
 {
     const struct mcpi_child_options opt = {
-        .loop = loop,
-        .process = {.mem = mem,
+        .loop = ground->loop,
+        .process = {.mem = ground->mem,
                     .argv = (const char *const *)reach->command,
                     .env = (const char *const *)reach->env,
                     .cwd = reach->cwd,
@@ -226,18 +244,17 @@ open_child(struct mcpi_reach *reach, struct mcpi_loop *loop, const mcp_allocator
 
     r = mcpi_child_new(&opt, &reach->child, &reach->out, &reach->in, err);
     descriptor_close(&reach->err);
-    mcpi_free(mem, reach->command);
+    mcpi_free(ground->mem, reach->command);
     reach->command = NULL;
     return r;
 }
 
 static int
-open_stream(struct mcpi_reach *reach, struct mcpi_loop *loop,
-            struct mcpi_engine *engine)
+open_stream(struct mcpi_reach *reach, const struct mcpi_ground *ground)
 {
     const struct mcpi_stream_options opt = {
-        .loop = loop,
-        .engine = engine,
+        .loop = ground->loop,
+        .engine = ground->engine,
         .take_in = reach->in,
         .take_out = reach->out,
         .closed = stream_closed,
@@ -252,11 +269,11 @@ open_stream(struct mcpi_reach *reach, struct mcpi_loop *loop,
 }
 
 static int
-open_local(struct mcpi_reach *reach, struct mcpi_loop *loop, struct mcpi_engine *engine)
+open_local(struct mcpi_reach *reach, const struct mcpi_ground *ground)
 {
     const struct mcpi_local_options opt = {
-        .loop = loop,
-        .engine = engine,
+        .loop = ground->loop,
+        .engine = ground->engine,
         .pair = reach->pair,
         .index = 0,
         .closed = local_closed,
@@ -271,19 +288,19 @@ open_local(struct mcpi_reach *reach, struct mcpi_loop *loop, struct mcpi_engine 
 }
 
 int
-mcpi_reach_open(struct mcpi_reach *reach, struct mcpi_loop *loop,
-                struct mcpi_engine *engine, const mcp_allocator *mem,
+mcpi_reach_open(struct mcpi_reach *reach, const struct mcpi_ground *ground,
                 struct mcpi_peer **ret_peer, mcp_error *err)
 {
     int r = 0;
 
+    if (reach->way)
+        return open_way(reach, ground, ret_peer, err);
     if (reach->command) {
-        r = open_child(reach, loop, mem, err);
+        r = open_child(reach, ground, err);
         if (r < 0)
             return r;
     }
-    r = reach->pair ? open_local(reach, loop, engine)
-                    : open_stream(reach, loop, engine);
+    r = reach->pair ? open_local(reach, ground) : open_stream(reach, ground);
     if (r < 0)
         return mcpi_error_set(err, r, "no link could be made: %s", mcp_status_text(r));
     *ret_peer = reach->local ? mcpi_local_peer(reach->local)

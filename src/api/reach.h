@@ -1,5 +1,6 @@
 /*
- * reach.h - how a client reaches its server: descriptors, memory, or a child process
+ * reach.h - how a client reaches its server: descriptors, memory, a child process, or a
+ * way that another library has made
  *
  * Made on the caller's thread, where what the caller gave is still good; opened and
  * closed on the loop.
@@ -13,8 +14,35 @@
 #include "link/stream.h"
 #include "run/child.h"
 
+struct mcpi_mirrors;
+
+/* What a link stands on: its client's. */
+struct mcpi_ground {
+    struct mcpi_loop *loop;
+    struct mcpi_engine *engine;
+    const mcp_allocator *mem;
+    struct mcpi_mirrors *mirrors; /* for a way that has headers */
+};
+
+/* A link that is made elsewhere, as that of libmcp-http is. Embedded in what it is; the
+ * functions are constant. */
+struct mcpi_way {
+    /* Open it: *ret_peer is fresh, and the way's own. After a failure nothing is open,
+     * though the loop may have handles to close in this turn. [loop] */
+    int (*open)(struct mcpi_way *way, const struct mcpi_ground *ground,
+                struct mcpi_peer **ret_peer, mcp_error *err);
+    /* Free the way: it was never opened, could not be, or is closed. [any] */
+    void (*free)(struct mcpi_way *way);
+    bool resumes; /* a legacy call can be taken up again on it (B27) */
+    /* Set when it is opened; to be called once, on the loop: the link is closed and
+     * freed, the peer is gone, nothing but the way itself is left. */
+    void (*closed)(void *user);
+    void *user;
+};
+
 struct mcpi_reach {
     /* Before it is open; what is not used is -1 or NULL. */
+    struct mcpi_way *way; /* also later: it is freed last */
     int in, out;
     struct mcpi_pair *pair; /* our end is 0 */
     char **command;         /* one block: argv, NULL, env, NULL, and the texts */
@@ -43,7 +71,7 @@ struct mcpi_reach {
 
 void mcpi_reach_init(struct mcpi_reach *reach);
 
-/* Closes and frees what was never opened. */
+/* Closes and frees what was never opened, and a way. [any] */
 void mcpi_reach_done(struct mcpi_reach *reach, const mcp_allocator *mem);
 
 /* Are these open? To be asked before we open any of our own, which could get the number
@@ -60,8 +88,7 @@ int mcpi_reach_command(struct mcpi_reach *reach, const char *const *argv,
 
 /* Open it: *ret_peer is fresh. After a failure a child may be there all the same: close
  * it with mcpi_reach_reap. [loop] */
-int mcpi_reach_open(struct mcpi_reach *reach, struct mcpi_loop *loop,
-                    struct mcpi_engine *engine, const mcp_allocator *mem,
+int mcpi_reach_open(struct mcpi_reach *reach, const struct mcpi_ground *ground,
                     struct mcpi_peer **ret_peer, mcp_error *err);
 
 /* Once no link is open: bring the child to its end; `reaped` tells, later. False: there

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/fault.h"
 #include "base/text.h"
 
 static int64_t
@@ -143,6 +144,18 @@ mcpi_source_fail(mcp_subscription *s, int status, const struct mcpi_rpc *answer)
         break;
     }
     source_end(s, &why, false);
+}
+
+void
+mcpi_source_fail_by(mcp_subscription *s, int status, const struct mcpi_rpc *answer,
+                    const struct mcpi_fault *fault)
+{
+    mcp_error why;
+
+    if (mcpi_fault_describe(fault, status, "the subscription is lost", &why))
+        mcpi_source_lose(s, &why);
+    else
+        mcpi_source_fail(s, status, answer);
 }
 
 /* ---- the lane ------------------------------------------------------------ */

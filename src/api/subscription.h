@@ -129,6 +129,9 @@ void mcpi_source_event(mcp_subscription *s, enum mcp_change change, const char *
 /* It is lost, for this reason, which is put into words; answer: the server's error, for
  * MCP_E_PEER. [loop] */
 void mcpi_source_fail(mcp_subscription *s, int status, const struct mcpi_rpc *answer);
+/* If the link has words for it, in these; fault may be NULL. */
+void mcpi_source_fail_by(mcp_subscription *s, int status, const struct mcpi_rpc *answer,
+                         const struct mcpi_fault *fault);
 /* The words are there. */
 void mcpi_source_lose(mcp_subscription *s, const mcp_error *why);
 /* The server has ended it, in order. [loop] */
@@ -164,5 +167,9 @@ void mcpi_source_leave(mcp_subscription *s);
  * NULL. [loop] */
 void mcpi_subscriptions_feed(struct mcp_client *client, enum mcp_change change,
                              const char *uri);
+
+/* A legacy server has lost our session, and there is a new one: what it was asked for is
+ * asked for again, and all that it tells of may have changed. [loop] */
+void mcpi_subscriptions_renew(struct mcp_client *client);
 
 #endif

@@ -10,6 +10,11 @@
  * is freed. Whoever comes while it unsubscribes waits for the answer: servers may serve
  * two requests in any order. When nobody waits for a subscribe any more, it is canceled
  * and taken back, since it may have happened.
+ *
+ * A server that has lost our session knows of no watch: those that were on are asked for
+ * again, and what may have changed meanwhile counts as changed. Those who rely on a watch
+ * that cannot be had again are lost: they would hear nothing, and think that nothing
+ * changes.
  */
 #include <string.h>
 
@@ -26,6 +31,7 @@ struct mcpi_watch {
     struct mcpi_list wishes; /* of those who want it */
     enum watch_state state;
     bool is_telling; /* not to be moved now */
+    bool is_renewed; /* SUBSCRIBING: it was on, in a session that is lost */
     struct mcpi_claim claim;
     struct mcpi_call *call; /* SUBSCRIBING */
     size_t len;
@@ -111,11 +117,13 @@ watch_ask(struct mcpi_watch *watch, enum mcpi_method method,
 
 static void watch_move(struct mcpi_watch *watch);
 static void wish_answered(struct mcpi_wish *wish, int status,
-                          const struct mcpi_rpc *answer);
+                          const struct mcpi_rpc *answer,
+                          const struct mcpi_fault *fault);
 
 /* Those who are told may leave, and others with them. */
 static void
-watch_tell(struct mcpi_watch *watch, int status, const struct mcpi_rpc *answer)
+watch_tell(struct mcpi_watch *watch, int status, const struct mcpi_rpc *answer,
+           const struct mcpi_fault *fault)
 {
     struct mcpi_list round, *node;
 
@@ -124,8 +132,18 @@ watch_tell(struct mcpi_watch *watch, int status, const struct mcpi_rpc *answer)
     mcpi_list_remove(&watch->wishes);
     for (node = mcpi_list_pop(&round); node; node = mcpi_list_pop(&round)) {
         mcpi_list_append(&watch->wishes, node);
-        wish_answered(MCPI_CONTAINER(node, struct mcpi_wish, in_watch), status, answer);
+        wish_answered(MCPI_CONTAINER(node, struct mcpi_wish, in_watch), status, answer,
+                      fault);
     }
+    watch->is_telling = false;
+}
+
+/* Nobody knows what happened while it was off. Those who are told may leave. */
+static void
+watch_may_have_changed(struct mcpi_watch *watch)
+{
+    watch->is_telling = true;
+    mcpi_client_tell_change(watch->client, MCP_RESOURCE_UPDATED, watch->uri, true);
     watch->is_telling = false;
 }
 
@@ -135,11 +153,14 @@ subscribe_done(void *user, struct mcpi_call *call, int status,
 {
     struct mcpi_watch *watch = user;
 
-    mcpi_call_release(call);
     watch->call = NULL;
     mcpi_front_release(&watch->client->front, &watch->claim, status);
     watch->state = status == 0 ? ON : OFF;
-    watch_tell(watch, status, answer);
+    watch_tell(watch, status, answer, mcpi_call_fault(call));
+    mcpi_call_release(call);
+    if (status == 0 && watch->is_renewed)
+        watch_may_have_changed(watch);
+    watch->is_renewed = false;
     watch_move(watch);
 }
 
@@ -214,7 +235,7 @@ watch_move(struct mcpi_watch *watch)
     if (watch->state == OFF && wanted) {
         r = watch_subscribe(watch);
         if (r < 0)
-            watch_tell(watch, r, NULL); /* all leave */
+            watch_tell(watch, r, NULL, NULL); /* all leave */
         wanted = r == 0;
     }
     if (wanted)
@@ -289,19 +310,23 @@ source_answered(mcp_subscription *s)
 
 /* An error is of this resource; anything else is of the connection. */
 static void
-wish_answered(struct mcpi_wish *wish, int status, const struct mcpi_rpc *answer)
+wish_answered(struct mcpi_wish *wish, int status, const struct mcpi_rpc *answer,
+              const struct mcpi_fault *fault)
 {
     mcp_subscription *s = wish->source;
 
-    if (!wish->waits)
+    if (!wish->waits) { /* it had been agreed to, in a session that is lost */
+        if (status < 0)
+            mcpi_source_fail_by(s, status, answer, fault);
         return;
+    }
     if (status == 0) {
         wish_agree(wish);
     } else if (status == MCP_E_PEER) {
         wish_leave(wish);
         mcpi_source_describe(answer, &s->refusal);
     } else {
-        mcpi_source_fail(s, status, NULL); /* leaves */
+        mcpi_source_fail_by(s, status, NULL, fault); /* leaves */
         return;
     }
     source_answered(s);
@@ -429,4 +454,51 @@ mcpi_subscriptions_feed(struct mcp_client *client, enum mcp_change change,
 
     if (change != MCP_RESOURCE_UPDATED || uri)
         mcpi_subscriptions_each(client, source_feed, &feed);
+}
+
+/* ---- a session is lost ----------------------------------------------------- */
+
+/* It was on. With a clock: nobody waits for it who has one. May free it. */
+static void
+watch_renew(struct mcpi_watch *watch)
+{
+    int r;
+
+    r = watch_ask(watch, MCPI_METHOD_RESOURCES_SUBSCRIBE, &subscribe_ops,
+                  MCPI_TIMEOUT_DEFAULT, &watch->call);
+    if (r == 0) {
+        watch->state = SUBSCRIBING;
+        watch->is_renewed = true;
+        return;
+    }
+    watch->state = OFF;
+    watch_tell(watch, r, NULL, NULL); /* all leave */
+    watch_move(watch);
+}
+
+static void
+source_renew(mcp_subscription *s, void *user)
+{
+    size_t i;
+
+    (void)user;
+    for (i = 0; i < s->wish_count && !s->is_over; i++) {
+        if (s->wishes[i].watch && s->wishes[i].watch->state == ON)
+            watch_renew(s->wishes[i].watch);
+    }
+}
+
+void
+mcpi_subscriptions_renew(struct mcp_client *client)
+{
+    static const enum mcp_change lists[] = {MCP_TOOLS_CHANGED, MCP_PROMPTS_CHANGED,
+                                            MCP_RESOURCES_CHANGED};
+    unsigned told = server_lists(client);
+    size_t i;
+
+    for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        if (told & (unsigned)lists[i])
+            mcpi_client_tell_change(client, lists[i], NULL, true);
+    }
+    mcpi_subscriptions_each(client, source_renew, NULL);
 }

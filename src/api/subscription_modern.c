@@ -102,7 +102,7 @@ core_ended(void *user, enum mcpi_subscription_end how, int status,
     if (how == MCPI_SUBSCRIPTION_GRACEFUL)
         mcpi_source_finish(s);
     else
-        mcpi_source_fail(s, status, answer);
+        mcpi_source_fail_by(s, status, answer, mcpi_subscription_fault(s->core));
 }
 
 static const struct mcpi_subscription_ops core_ops = {

@@ -7,7 +7,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "api/client.h"
 #include "api/client_fixture.h"
+#include "base/text.h"
 
 static enum mcp_era modern = MCP_ERA_MODERN, legacy = MCP_ERA_LEGACY;
 
@@ -178,6 +180,165 @@ a_failed_opening_that_waited_tells_no_state(void **state)
     test_mem_done(&mem);
 }
 
+/* ---- a way that is made elsewhere ----------------------------------------- */
+
+/* Over a descriptor; another library would have something of its own here. */
+struct elsewhere {
+    struct mcpi_way way;
+    int fd;
+    struct mcpi_loop *loop;
+    struct mcpi_stream *stream;
+    struct mcpi_flush closing;
+    int opens, frees;
+};
+
+/* Later than the link says so: others may have something on the stack. */
+static void
+elsewhere_end(struct mcpi_flush *flush)
+{
+    struct elsewhere *e = MCPI_CONTAINER(flush, struct elsewhere, closing);
+
+    mcpi_stream_free(e->stream);
+    e->stream = NULL;
+    e->way.closed(e->way.user);
+}
+
+static void
+elsewhere_closed(void *user, struct mcpi_stream *stream)
+{
+    struct elsewhere *e = user;
+
+    (void)stream;
+    mcpi_loop_flush(e->loop, &e->closing);
+}
+
+static int
+elsewhere_open(struct mcpi_way *way, const struct mcpi_ground *ground,
+               struct mcpi_peer **ret_peer, mcp_error *err)
+{
+    struct elsewhere *e = MCPI_CONTAINER(way, struct elsewhere, way);
+    const struct mcpi_stream_options opt = {.loop = ground->loop,
+                                            .engine = ground->engine,
+                                            .take_in = e->fd,
+                                            .take_out = e->fd,
+                                            .closed = elsewhere_closed,
+                                            .user = e};
+
+    e->opens++;
+    e->loop = ground->loop;
+    assert_non_null(ground->mirrors);
+    if (e->fd < 0 || mcpi_stream_new(&opt, &e->stream) < 0)
+        return mcpi_error_set(err, MCP_E_SEND_FAILED, "the way is blocked");
+    e->fd = -1;
+    *ret_peer = mcpi_stream_peer(e->stream);
+    return 0;
+}
+
+static void
+elsewhere_free(struct mcpi_way *way)
+{
+    struct elsewhere *e = MCPI_CONTAINER(way, struct elsewhere, way);
+
+    assert_null(e->stream);
+    e->frees++;
+    if (e->fd >= 0)
+        close(e->fd);
+    e->fd = -1;
+}
+
+static void
+elsewhere_init(struct elsewhere *e, int take_fd)
+{
+    *e = (struct elsewhere){.way = {.open = elsewhere_open, .free = elsewhere_free},
+                            .fd = take_fd};
+    mcpi_flush_init(&e->closing, elsewhere_end);
+}
+
+static void
+a_client_goes_a_way_that_was_made_elsewhere(void **state)
+{
+    struct elsewhere e;
+    struct fixture f;
+
+    fixture_prepare(&f, *(enum mcp_era *)*state);
+    elsewhere_init(&e, script_give(&f.s));
+    assert_int_equal(mcpi_client_open_by(&e.way,
+                                         &SCRIPT_OPTIONS(.allocator = &f.mem.allocator),
+                                         &f.client, NULL),
+                     0);
+    assert_int_equal(mcp_client_call_tool(f.client, "echo", NULL, NULL, NULL, NULL), 0);
+    assert_int_equal(mcp_client_pid(f.client), 0);
+    assert_int_equal(e.frees, 0);
+    mcp_client_free(f.client);
+    f.client = NULL;
+    assert_int_equal(e.opens, 1);
+    assert_int_equal(e.frees, 1);
+    fixture_close(&f);
+}
+
+static void
+a_server_that_leaves_ends_the_way(void **state)
+{
+    struct elsewhere e;
+    struct fixture f;
+
+    fixture_prepare(&f, *(enum mcp_era *)*state);
+    elsewhere_init(&e, script_give(&f.s));
+    assert_int_equal(
+        mcpi_client_open_by(&e.way,
+                            &SCRIPT_OPTIONS(.allocator = &f.mem.allocator,
+                                            .on_state = told_state, .user = &f.told),
+                            &f.client, NULL),
+        0);
+    script_leave(&f.s);
+    told_await(&f.told, states, 2);
+    assert_int_equal(told_status(&f.told), MCP_E_CLOSED);
+    assert_int_equal(e.frees, 0); /* with its client */
+    mcp_client_free(f.client);
+    f.client = NULL;
+    assert_int_equal(e.frees, 1);
+    fixture_close(&f);
+}
+
+static void
+a_way_is_freed_whatever_fails(void **state)
+{
+    struct elsewhere e;
+    struct fixture f;
+    mcp_error err;
+
+    (void)state;
+    fixture_prepare(&f, MCP_ERA_MODERN);
+    elsewhere_init(&e, -1);
+    assert_int_equal(mcpi_client_open_by(&e.way, NULL, &f.client, &err), MCP_E_INVAL);
+    assert_int_equal(e.opens, 0);
+    assert_int_equal(e.frees, 1);
+    assert_int_equal(mcpi_client_open_by(&e.way, &SCRIPT_OPTIONS(), &f.client, &err),
+                     MCP_E_SEND_FAILED);
+    assert_string_equal(err.message, "the way is blocked");
+    assert_int_equal(e.opens, 1);
+    assert_int_equal(e.frees, 2);
+    fixture_close(&f);
+}
+
+static void
+what_cannot_be_resumed_is_not_sent_anew(void **state)
+{
+    const mcp_call_options again = MCP_CALL_OPTIONS(.resume = "event-7");
+    struct fixture f;
+    mcp_error err;
+
+    fixture_open(&f, state);
+    assert_int_equal(mcp_client_call_tool(f.client, "echo", NULL, &again, NULL, &err),
+                     MCP_E_STATE);
+    assert_string_equal(err.message,
+                        "resume: nothing can be taken up again on this link");
+    assert_int_equal(script_count(&f.s, "tools/call"), 0);
+    fixture_close(&f);
+}
+
+/* ---- memory ---------------------------------------------------------------- */
+
 static void
 open_once(struct test_mem *mem, void *user)
 {
@@ -218,4 +379,8 @@ TEST_MAIN(TEST(a_stored_discovery_saves_the_question),
           TEST(options_that_are_none_are_refused),
           TEST(a_client_connects_to_a_unix_socket),
           TEST(a_failed_opening_that_waited_tells_no_state),
+          IN_BOTH_ERAS(a_client_goes_a_way_that_was_made_elsewhere),
+          IN_BOTH_ERAS(a_server_that_leaves_ends_the_way),
+          TEST(a_way_is_freed_whatever_fails),
+          IN_BOTH_ERAS(what_cannot_be_resumed_is_not_sent_anew),
           IN_BOTH_ERAS(each_allocation_of_an_opening_may_fail))

@@ -204,6 +204,32 @@ each_round_has_an_id_of_its_own(void **state)
 }
 
 static void
+A8_an_id_is_free_as_soon_as_its_call_is_given_up(void **state)
+{
+    mcp_client_counts counts = {0};
+    struct mcpi_claim a, b;
+    struct fixture f;
+
+    (void)state;
+    front_open(&f, false);
+    assert_int_equal(claim_text(&f, &a, "again"), 0);
+    mcpi_front_let_go(&f.front, &a);
+    mcpi_front_let_go(&f.front, &a);
+    assert_int_equal(claim_text(&f, &b, "again"), 0);
+    assert_int_equal(mcpi_front_renew(&f.front, &a, &b.key), MCP_E_CANCELED);
+    mcpi_front_count(&f.front, &counts);
+    assert_int_equal(counts.calls, 2); /* it has not ended */
+    mcpi_front_release(&f.front, &a, MCP_E_CANCELED);
+    mcpi_front_let_go(&f.front, &a);
+    assert_int_equal(claim_text(&f, &a, "again"), MCP_E_ID_IN_USE);
+    mcpi_front_count(&f.front, &counts);
+    assert_int_equal(counts.calls, 1);
+    assert_int_equal(counts.canceled, 1);
+    release(&f, &b);
+    front_close(&f);
+}
+
+static void
 each_end_has_its_counter(void **state)
 {
     static const int ends[] = {0,
@@ -245,4 +271,6 @@ TEST_MAIN(TEST(A1_minted_ids_count_from_one_and_never_return),
           TEST(A9_ids_of_negotiation_are_taken_while_it_lasts),
           TEST(A11_zero_and_empty_are_ids),
           TEST(B22_nothing_can_be_claimed_once_it_is_closed),
-          TEST(each_round_has_an_id_of_its_own), TEST(each_end_has_its_counter))
+          TEST(each_round_has_an_id_of_its_own),
+          TEST(A8_an_id_is_free_as_soon_as_its_call_is_given_up),
+          TEST(each_end_has_its_counter))

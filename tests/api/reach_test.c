@@ -148,7 +148,33 @@ M13_a_server_gets_its_three_descriptors_only(void **state)
     assert_null(strstr(text, "/proc/self/fd/4"));
 }
 
+struct counted_way {
+    struct mcpi_way way;
+    int frees;
+};
+
+static void
+count_free(struct mcpi_way *way)
+{
+    MCPI_CONTAINER(way, struct counted_way, way)->frees++;
+}
+
+static void
+a_way_that_was_never_opened_is_freed_once(void **state)
+{
+    struct counted_way counted = {.way.free = count_free};
+    struct mcpi_reach reach;
+
+    (void)state;
+    mcpi_reach_init(&reach);
+    reach.way = &counted.way;
+    mcpi_reach_done(&reach, NULL);
+    mcpi_reach_done(&reach, NULL);
+    assert_int_equal(counted.frees, 1);
+}
+
 TEST_MAIN(TEST(a_command_is_copied_whole), TEST(descriptors_are_copied),
+          TEST(a_way_that_was_never_opened_is_freed_once),
           TEST(a_stderr_that_is_not_open_is_refused),
           TEST(a_server_gets_its_environment_and_its_folder),
           TEST(a_quiet_server_writes_to_nobody),

@@ -1,0 +1,22 @@
+/*
+ * http_way.h - the way of a client over HTTP: a fetcher and a link, on the client's loop
+ *
+ * Made on the caller's thread of options that were checked. Opened on the loop; when the
+ * link is closed both are freed in the same turn, the link before its fetcher, and then
+ * the client hears of it.
+ */
+#ifndef MCPI_API_HTTP_WAY_H
+#define MCPI_API_HTTP_WAY_H
+
+#include <mcp/http.h>
+
+#include "api/reach.h"
+#include "base/buf.h"
+
+/* Copies url and opt, but for opt->headers, which stand in fields, as run/fetch.h wants
+ * them; these are moved out of the buffer. MCP_E_NOMEM. [any] */
+int mcpi_http_way_new(const mcp_allocator *mem, const char *url,
+                      const mcp_http_client_options *opt, struct mcpi_buf *fields,
+                      struct mcpi_way **ret_way);
+
+#endif

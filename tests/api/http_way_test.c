@@ -1,0 +1,35 @@
+/* http_way_test.c - the way of a client over HTTP */
+#include "api/http_way.h"
+
+#include "support/test.h"
+
+static char ca[] = "/ca", url[] = "http://127.0.0.1/mcp";
+
+static void
+way_once(struct test_mem *mem, void *user)
+{
+    const mcp_http_client_options opt = MCP_HTTP_CLIENT_OPTIONS(.tls_ca_file = ca,
+                                                                .proxy = "");
+    struct mcpi_way *way;
+    struct mcpi_buf fields;
+
+    (void)user;
+    mcpi_buf_init(&fields, &mem->allocator, 100);
+    mcpi_buf_append(&fields, "X-A: b", 7);
+    if (fields.status == 0 &&
+        mcpi_http_way_new(&mem->allocator, url, &opt, &fields, &way) == 0) {
+        assert_int_equal(fields.len, 0);
+        assert_true(way->resumes);
+        way->free(way);
+    }
+    mcpi_buf_done(&fields);
+}
+
+static void
+each_allocation_may_fail(void **state)
+{
+    (void)state;
+    assert_int_equal(test_each_allocation_fails(way_once, NULL), 2);
+}
+
+TEST_MAIN(TEST(each_allocation_may_fail))
