@@ -22,10 +22,12 @@ peers: # what others wrote, from the npm registry, against ours
 	@scripts/setup peers && cmake --preset release $(werror) >/dev/null && scripts/peers build
 
 bench: all # beside Ajv and the TypeScript SDK, if npm can bring them
-	@test -d build/bench/node_modules/@modelcontextprotocol/node || \
+	@test -d build/bench/node_modules/@modelcontextprotocol/client || \
 		timeout 60 npm install --silent --prefix build/bench ajv zod \
-			@modelcontextprotocol/server@2 @modelcontextprotocol/node@2 >/dev/null 2>&1 || true
-	@build/bin/bench && echo && build/bin/bench-stdio && echo && build/bin/bench-http
+			@modelcontextprotocol/client@2 @modelcontextprotocol/server@2 \
+			@modelcontextprotocol/node@2 >/dev/null 2>&1 || true
+	@build/bin/bench && echo && build/bin/bench-stdio && echo && build/bin/bench-http && \
+		echo && build/bin/bench-http-client
 
 fuzz:
 	@scripts/setup peers && $(call build,fuzz) && scripts/fuzz build-fuzz $(FUZZ_SECONDS) $(FUZZ_RUNS)
