@@ -1,7 +1,6 @@
 /* cases.c - what must hold with every server */
 #include "peer.h"
 
-#include <signal.h>
 #include <string.h>
 
 #define MANY 50
@@ -80,7 +79,7 @@ reports_progress(mcp_client *client)
         because("%d reports, last %d of %d, then %s", slow.count, slow.last, slow.total,
                 mcp_reply_text(reply));
     mcp_reply_free(reply);
-    mcp_call_free(slow.call);
+    slow_is_dropped(&slow);
     return ok;
 }
 
@@ -218,7 +217,7 @@ free_ends_call(mcp_client *client)
     if (!slow_begins(&slow, client, plain, peer.kind->long_arguments) ||
         !slow_runs(&slow))
         return false;
-    mcp_call_free(slow.call);
+    slow_is_dropped(&slow);
     return still_answers(client);
 }
 
@@ -255,6 +254,59 @@ many_are_canceled(mcp_client *client)
     return ok && still_answers(client);
 }
 
+/* How many handlers of these calls had begun? All of those have ended by now. */
+static bool
+count_begun(mcp_client *client, const struct stats *before, const struct slow *slow,
+            int *ret_begun)
+{
+    struct stats now = {0};
+
+    *ret_begun = 0;
+    for (int i = 0; i < MANY; i++)
+        *ret_begun += atomic_load(&slow[i].count) > 0;
+    for (int i = 0; peer.kind->tells && i < PATIENCE_MS / 10; i++) {
+        if (!stats_read(&now, client))
+            return false;
+        *ret_begun = (int)(now.aborted - before->aborted);
+        if (now.running == 0)
+            return true;
+        nap();
+    }
+    return !peer.kind->tells ||
+           because("%lld running, %lld aborted instead of %lld", (long long)now.running,
+                   (long long)now.aborted, (long long)before->aborted + MANY);
+}
+
+static bool
+all_time_out(mcp_client *client, int64_t timeout_ms, int *ret_begun)
+{
+    static struct slow slow[MANY];
+    struct stats before = {0};
+    bool ok = !peer.kind->tells || stats_read(&before, client);
+
+    for (int i = 0; ok && i < MANY; i++)
+        ok = slow_begins(&slow[i], client, MCP_CALL_OPTIONS(.timeout_ms = timeout_ms),
+                         peer.kind->long_arguments);
+    for (int i = 0; ok && i < MANY; i++)
+        ok = slow_ends(&slow[i], MCP_E_TIMEOUT);
+    return ok && count_begun(client, &before, slow, ret_begun);
+}
+
+/* On a busy machine the time of some may be up before their handlers have begun; then
+ * all get more. */
+static bool
+many_time_out(mcp_client *client)
+{
+    int begun = 0;
+
+    for (int64_t ms = 2000; ms <= 16000 && begun < MANY; ms *= 2)
+        if (!all_time_out(client, ms, &begun))
+            return false;
+    if (begun != MANY)
+        return because("%d handlers of %d were stopped", begun, MANY);
+    return still_answers(client);
+}
+
 static bool
 nothing_is_pending(mcp_client *client)
 {
@@ -269,10 +321,9 @@ nothing_is_pending(mcp_client *client)
 static bool
 free_ends_process(mcp_client *client)
 {
-    int64_t pid = mcp_client_pid(client);
+    int64_t pid = client_pid(client);
 
-    mcp_client_free(client);
-    return is_gone(pid);
+    return client_ends(client) && is_gone(pid);
 }
 
 /* These have a session of their own. */
@@ -302,8 +353,7 @@ death_of_server_ends_calls(mcp_client *none)
     if (!client_opens(NULL, &client))
         return false;
     ok = slow_begins(&slow, client, plain, peer.kind->long_arguments) &&
-         slow_runs(&slow) && kill((pid_t)mcp_client_pid(client), SIGKILL) == 0 &&
-         slow_ends(&slow, MCP_E_CLOSED);
+         slow_runs(&slow) && server_dies(client) && slow_ends(&slow, MCP_E_CLOSED);
     return free_ends_process(client) && ok;
 }
 
@@ -333,6 +383,7 @@ const struct peer_case common_cases[] = {
     {"free_ends_call", free_ends_call, 1},
     {"own_ids_can_be_canceled", own_ids_can_be_canceled, 2},
     {"many_are_canceled", many_are_canceled, MANY},
+    {"many_time_out", many_time_out, 0}, /* it counts by itself */
     {0},
 };
 

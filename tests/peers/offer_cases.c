@@ -370,8 +370,7 @@ end_of_server_ends_subscription(mcp_client *none)
     if (ok && how != wanted)
         ok = because("it ended as %d", (int)how);
     mcp_subscription_free(s);
-    mcp_client_free(client);
-    return ok;
+    return client_ends(client) && ok;
 }
 
 const struct peer_case offer_cases[] = {

@@ -3,7 +3,9 @@
  * completion, lists that change
  *
  * sdk has what is different: ResourceTemplate, completable, shape (of a table of zod
- * types), on(method, handler), invalid(message), the error of wrong parameters.
+ * types), on(method, handler), invalid(message), the error of wrong parameters. Where a
+ * server lives for one request, it has notify, which tells of changes, and what is
+ * changed is kept here.
  */
 import * as z from 'zod';
 import { counts, text } from './tools.mjs';
@@ -14,6 +16,7 @@ const BYTES = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
 const PAGE = 10;
 
 let touched = 0;
+let isExtended = false; /* for all, where a server lives for one request */
 
 const starts = (words, value) => words.filter(word => word.startsWith(value));
 
@@ -79,25 +82,36 @@ function offerPrompts(server, { completable, shape }) {
     }));
 }
 
-/* `touch` and `change`. What is registered later is told by the SDK. */
-function offerChanges(server, { shape }) {
-    let extras = [];
+const extend = server => [
+    server.registerTool('extra', {}, () => text('extra')),
+    server.registerPrompt('extra', {}, () => ({ messages: [] })),
+    server.registerResource('extra', 'note://extra', {}, () => ({ contents: [] }))];
 
+/* `touch` and `change`. What is registered later is told by the SDK. */
+function offerChanges(server, { shape, notify }) {
+    let extras = notify && isExtended ? extend(server) : [];
+
+    server.extra = extras.length > 0;
     server.registerTool('touch', {}, async () => {
         touched++;
-        await server.server.sendResourceUpdated({ uri: 'note://changing' });
+        if (notify)
+            notify.resourceUpdated('note://changing');
+        else
+            await server.server.sendResourceUpdated({ uri: 'note://changing' });
         return text('touched');
     });
     server.registerTool('change', { inputSchema: shape({ add: z.boolean() }) },
         ({ add }) => {
             for (const extra of extras)
                 extra.remove();
-            extras = !add ? [] : [
-                server.registerTool('extra', {}, () => text('extra')),
-                server.registerPrompt('extra', {}, () => ({ messages: [] })),
-                server.registerResource('extra', 'note://extra', {}, () =>
-                    ({ contents: [] }))];
+            extras = add ? extend(server) : [];
             server.extra = add;
+            if (notify) {
+                isExtended = add;
+                notify.toolsChanged();
+                notify.promptsChanged();
+                notify.resourcesChanged();
+            }
             return text('changed');
         });
 }

@@ -1,20 +1,30 @@
 /*
- * server_v2.mjs - a stdio server on the TypeScript SDK 2.x, as its users write one
+ * server_v2.mjs - a server on the TypeScript SDK 2.x, as its users write one
  *
- *     node server_v2.mjs                  both eras
- *     node server_v2.mjs --modern-only    who says `initialize` is refused
+ *     node server_v2.mjs OPTION...        over stdio
+ *     node server_v2.mjs http OPTION...   on a port; its URL is the first line
+ *
+ *   --modern-only   who says `initialize` is refused
+ *   --json          over HTTP: answers are never streams
+ *   --resume        over HTTP: streams of legacy clients can be resumed
  */
-import { completable, inputRequired, McpServer, ProtocolError, ResourceTemplate } from
-    '@modelcontextprotocol/server';
+import { NodeStreamableHTTPServerTransport, toNodeHandler, toWebRequest } from
+    '@modelcontextprotocol/node';
+import { completable, createMcpHandler, inputRequired, isLegacyRequest, McpServer,
+    ProtocolError, ResourceTemplate } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import * as z from 'zod';
 import { capabilities, FORM, LEVELS, offer, PAGE_VISIT, SAMPLE } from './offers.mjs';
-import { counts, echo, schemas, slow, stats, text } from './tools.mjs';
+import { EventStore, listen, sessions } from './serve_http.mjs';
+import { counts, cut, echo, schemas, slow, stats, text } from './tools.mjs';
 
 const INVALID = -32602;
 const KEPT = { ttlMs: 600000, cacheScope: 'private' };
 
-function offerTools(server) {
+const has = option => process.argv.includes(option);
+const isHttp = process.argv[2] === 'http';
+
+function offerTools(server, end) {
     server.registerTool('echo', { inputSchema: schemas.echo }, echo);
     server.registerTool('stats', { outputSchema: schemas.stats }, stats);
     server.registerTool('slow', { inputSchema: schemas.slow }, (args, ctx) => {
@@ -34,9 +44,11 @@ function offerTools(server) {
         return text('logged');
     });
     server.registerTool('bye', {}, () => {
-        setTimeout(() => handle.close(), 50);
+        setTimeout(end, 50);
         return text('bye');
     });
+    server.registerTool('cut', { inputSchema: schemas.cut },
+        (args, ctx) => cut(args, ctx.http?.closeSSE, ctx.http?.closeStandaloneSSE));
 }
 
 /* Legacy clients subscribe one by one; the others are the business of serveStdio. */
@@ -125,14 +137,16 @@ function offerRounds(server) {
     });
 }
 
-function makeServer() {
+/* notify is there if the server lives for one request; end() is how it says goodbye. */
+function makeServer(end, notify) {
     const server = new McpServer({ name: 'server-v2', version: '1.0.0' },
         { capabilities, cacheHints: { 'resources/list': KEPT, 'tools/list': KEPT } });
 
-    offerTools(server);
+    offerTools(server, end ?? (() => server.close()));
     offer(server, {
         completable,
         ResourceTemplate,
+        notify,
         shape: table => z.object(table),
         on: (method, handler) => server.server.setRequestHandler(method, handler),
         invalid: message => new ProtocolError(INVALID, message),
@@ -143,5 +157,31 @@ function makeServer() {
     return server;
 }
 
-const isModernOnly = process.argv.includes('--modern-only');
-const handle = serveStdio(makeServer, { legacy: isModernOnly ? 'reject' : 'serve' });
+function serveOverStdio() {
+    const handle = serveStdio(() => makeServer(() => handle.close()),
+        { legacy: has('--modern-only') ? 'reject' : 'serve' });
+}
+
+/* Modern requests each get a server, legacy clients a session. */
+function serveOverHttp() {
+    console.warn = () => {}; /* what --json means */
+    const handler = createMcpHandler(
+        () => makeServer(() => handler.close(), handler.notify),
+        { legacy: 'reject', responseMode: has('--json') ? 'json' : 'auto' });
+    const modern = toNodeHandler(handler);
+    const legacy = sessions(() => makeServer(),
+        options => new NodeStreamableHTTPServerTransport(options), () => ({
+            enableJsonResponse: has('--json'),
+            ...(has('--resume') &&
+                { eventStore: new EventStore(), retryInterval: 100 }),
+        }));
+
+    listen('/mcp', async (request, response, body) => {
+        const isLegacy = !has('--modern-only') &&
+            await isLegacyRequest(await toWebRequest(request, body), body);
+
+        await (isLegacy ? legacy : modern)(request, response, body);
+    });
+}
+
+(isHttp ? serveOverHttp : serveOverStdio)();

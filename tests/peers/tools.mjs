@@ -8,11 +8,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
 
 export const counts = { running: 0, finished: 0, aborted: 0, reason: '', lists: 0,
-    roots: 0 };
+    roots: 0, sessions: 0 };
 
 export const schemas = {
     echo: z.object({ text: z.string() }),
     slow: z.object({ ms: z.number(), steps: z.number().default(1) }),
+    cut: z.object({ ms: z.number(), all: z.boolean().default(false) }),
     stats: z.object({
         running: z.number(),
         finished: z.number(),
@@ -20,6 +21,7 @@ export const schemas = {
         reason: z.string(),
         lists: z.number(), /* of resources, asked for */
         roots: z.number(), /* changes told */
+        sessions: z.number(), /* over HTTP, ever */
     }),
 };
 
@@ -52,4 +54,14 @@ export async function slow({ ms, steps }, signal, report) {
 
 export function stats() {
     return { ...text(JSON.stringify(counts)), structuredContent: { ...counts } };
+}
+
+/* Lets the client go, if it can come back, and answers after that time; with `all`, the
+ * stream that belongs to no request is cut, too. */
+export async function cut({ ms, all }, close, closeOther) {
+    close?.();
+    if (all)
+        closeOther?.();
+    await delay(ms);
+    return text(close ? 'welcome back' : 'nothing to cut');
 }
