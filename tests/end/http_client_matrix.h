@@ -73,6 +73,6 @@ extern const size_t run_more_count;
 
 /* All that there is for these cells. Returns what main should. A case that fails leaves
  * its rig behind, for threads may still use it. */
-int run_main(const char *file, unsigned cells);
+int run_main(const char *file, unsigned which);
 
 #endif

@@ -58,7 +58,7 @@ take_one_of(struct rig *r, const struct run *runs, int count)
     if (found < 0)
         fail_msg("nobody's: %s", v.body);
     rig_say(&v, "202 Accepted", NULL, "");
-    return found;
+    return found < 0 ? 0 : found;
 }
 
 /* The server hears of all of them, of each once. */

@@ -24,10 +24,10 @@ static struct {
 
 /* Seen by libcurl, unlike the rest of a program of ours. */
 __attribute__((visibility("default"))) int
-getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
-            struct addrinfo **ret)
+getaddrinfo(const char *name, const char *service, const struct addrinfo *req,
+            struct addrinfo **pai)
 {
-    (void)node, (void)service, (void)hints, (void)ret;
+    (void)name, (void)service, (void)req, (void)pai;
     pthread_mutex_lock(&gate.lock);
     gate.inside++;
     pthread_cond_broadcast(&gate.changed);

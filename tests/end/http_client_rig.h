@@ -93,7 +93,7 @@ struct rig_options {
 };
 
 /* One certificate for the whole program; made with the first rig that has TLS. */
-void rig_open(struct rig *r, unsigned cell, bool tls, const struct rig_options *opt);
+void rig_open(struct rig *r, unsigned cell, bool tls, const struct rig_options *given);
 void rig_await_ready(struct rig *r);
 
 /* Close the client as the cell has it: a session is deleted. Nothing must be pending,

@@ -58,7 +58,7 @@ rig_connecting(struct rig *r)
 static int
 socket_find(const struct sockaddr_in *wanted)
 {
-    struct sockaddr_in address;
+    struct sockaddr_in address = {0};
 
     for (int fd = 0; fd < FDS_MAX; fd++) {
         socklen_t len = sizeof(address);
