@@ -379,7 +379,7 @@ main(void)
                                 "head_with_another",
                                 "body_with_another",
                                 "ended_with_another"};
-    static char names[PHASES * 2 + 8][64];
+    static char names[PHASES * 2 + 8][256];
     struct test_case cases[PHASES * 2 + 8 + 8];
     struct test_case own[] = {TEST(E3_aborted_before_anything_has_left),
                               TEST(E3_aborted_while_it_connects),
