@@ -7,10 +7,11 @@
  *     peer-client probe ERA VERSION ...                 our own probe-server
  *     peer-client refused ERA - ...                     who does not speak ERA
  *
- *   --http     over HTTP: COMMAND prints its URL as its first line
- *   --sse      that is the transport of 2024-11-05
- *   --json     its answers are never streams
- *   --resume   its streams can be resumed
+ *   --http        over HTTP: COMMAND prints its URL as its first line
+ *   --sse         that is the transport of 2024-11-05
+ *   --json        its answers are never streams
+ *   --resume      its streams can be resumed
+ *   --stateless   it keeps nothing between requests
  *
  * ERA is both, modern or legacy; VERSION is what must be agreed on. Prints "PASS name"
  * or "FAIL name reason" for each case.
@@ -126,10 +127,12 @@ static const struct peer_kind kinds[] = {
 
 /* ---- what cannot be ------------------------------------------------------------- */
 
+/* Is that how a call is canceled? A stateless server gets the frame, too, but not
+ * for the one that runs: what stops the handler is the end of the grace. */
 static bool
-by_closing(void) /* is that how a call is canceled? */
+by_closing(void)
 {
-    return peer.is_http && is_modern();
+    return peer.is_http && (is_modern() || peer.is_stateless);
 }
 
 static bool
@@ -141,7 +144,7 @@ without_streams(void)
 static bool
 in_sessions(void)
 {
-    return peer.is_http && !peer.is_sse && !is_modern();
+    return peer.is_http && !peer.is_sse && !peer.is_stateless && !is_modern();
 }
 
 static const struct {
@@ -215,7 +218,8 @@ prove_host(void)
     static const struct peer_case opening[] = {{"host_connects", host_connects, 0},
                                                {0}};
 
-    if (!peer.kind->host_cases[0])
+    if (!peer.kind->host_cases[0] ||
+        peer.is_stateless) /* it has nobody to ask or tell */
         return;
     prove(opening, NULL);
     if (!session)
@@ -272,6 +276,7 @@ read_option(const char *word)
     } options[] = {{"--http", &peer.is_http},
                    {"--sse", &peer.is_sse},
                    {"--json", &peer.is_json},
+                   {"--stateless", &peer.is_stateless},
                    {"--resume", &peer.resumes}};
 
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)

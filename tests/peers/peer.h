@@ -44,6 +44,7 @@ extern struct peer {
     bool is_http;        /* its first line is a URL */
     bool is_sse;         /* by the transport of 2024-11-05 */
     bool is_json;        /* its answers are never streams */
+    bool is_stateless;   /* it keeps nothing between requests (legacy) */
     bool resumes;        /* its streams can be resumed (legacy) */
     enum mcp_era era;
     atomic_int warnings; /* that the library logged */

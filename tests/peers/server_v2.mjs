@@ -7,6 +7,7 @@
  *   --modern-only   who says `initialize` is refused
  *   --json          over HTTP: answers are never streams
  *   --resume        over HTTP: streams of legacy clients can be resumed
+ *   --stateless     over HTTP: legacy clients have no session
  */
 import { NodeStreamableHTTPServerTransport, toNodeHandler, toWebRequest } from
     '@modelcontextprotocol/node';
@@ -167,7 +168,10 @@ function serveOverHttp() {
     console.warn = () => {}; /* what --json means */
     const handler = createMcpHandler(
         () => makeServer(() => handler.close(), handler.notify),
-        { legacy: 'reject', responseMode: has('--json') ? 'json' : 'auto' });
+        {
+            legacy: has('--stateless') ? 'stateless' : 'reject',
+            responseMode: has('--json') ? 'json' : 'auto',
+        });
     const modern = toNodeHandler(handler);
     const legacy = sessions(() => makeServer(),
         options => new NodeStreamableHTTPServerTransport(options), () => ({
@@ -177,7 +181,7 @@ function serveOverHttp() {
         }));
 
     listen('/mcp', async (request, response, body) => {
-        const isLegacy = !has('--modern-only') &&
+        const isLegacy = !has('--modern-only') && !has('--stateless') &&
             await isLegacyRequest(await toWebRequest(request, body), body);
 
         await (isLegacy ? legacy : modern)(request, response, body);
