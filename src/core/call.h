@@ -115,7 +115,7 @@ int mcpi_call_cancel(struct mcpi_call *call, const char *reason, int64_t now);
 void mcpi_call_free(struct mcpi_call *call, int64_t now);
 
 /* Be told once when the signal of an ended call has left (0), cannot leave any more
- * (negative), or has not left after within_us (MCP_E_TIMEOUT, and a warning in the
+ * (MCP_E_CLOSED), or has not left after within_us (MCP_E_TIMEOUT, and a warning in the
  * log): the outcome of the call stays what it was (B10). At once if there is nothing
  * to wait for. MCP_E_STATE: the call is live, or somebody waits already. Freeing the
  * call ends it. */

@@ -196,10 +196,11 @@ leg_frame_done(struct mcpi_out *out, int status)
 {
     struct mcpi_leg *leg = leg_of_frame(out);
 
-    leg->signaled = status;
-    /* A courtesy that could not be sent changes nobody's outcome (D5). */
+    /* A courtesy that could not be sent changes nobody's outcome (D5); why it could not
+     * is the link's to say. */
+    leg->signaled = status < 0 ? MCP_E_CLOSED : 0;
     if (leg->on_signaled)
-        leg->on_signaled(leg->signaled_user, status);
+        leg->on_signaled(leg->signaled_user, leg->signaled);
     mcpi_leg_unref(leg);
 }
 

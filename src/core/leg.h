@@ -87,7 +87,7 @@ struct mcpi_leg {
     const char *log_level;                       /* a constant, or NULL */
     void (*on_signaled)(void *user, int status); /* once, when the frame has ended */
     void *signaled_user;
-    int signaled; /* how the frame ended, if there was one */
+    int signaled; /* the frame, if there was one: 0, or MCP_E_CLOSED: not told */
     char reason[MCPI_REASON_MAX + 1];
 };
 

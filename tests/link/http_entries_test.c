@@ -240,6 +240,50 @@ B8_a_frame_that_waited_for_the_last_byte_waits_on(void **state)
 }
 
 static void
+note_flushed(void *user, int status)
+{
+    *(int *)user = status;
+}
+
+/* How it went is a matter of the link: whoever waits hears that it was told, or cannot be. */
+static void
+B10_D5_who_waits_for_a_frame_hears_told_or_not(void **state)
+{
+    static const struct {
+        int http, fault, heard;
+    } rows[] = {{202, 0, 0},
+                {400, 0, MCP_E_CLOSED},
+                {503, 0, MCP_E_CLOSED},
+                {0, MCP_E_SEND_FAILED, MCP_E_CLOSED},
+                {0, MCP_E_CLOSED, MCP_E_CLOSED}};
+    struct outcome out;
+    struct lab l;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int before = 1, after = 1;
+
+        lab_start_legacy(&l);
+        fake_sent(lab_call(&l, NULL, &out));
+        lab_cancel(&l, &out);
+        lab_run(&l);
+        assert_int_equal(
+            mcpi_call_flush(out.call, SECOND, note_flushed, &before, l.w.now), 0);
+        if (rows[i].http)
+            fake_answer(lab_post(&l, FRAME), rows[i].http, NULL, NULL);
+        else
+            fake_fail(lab_post(&l, FRAME), rows[i].fault, "no way");
+        lab_run(&l);
+        assert_int_equal(before, rows[i].heard);
+        assert_int_equal(
+            mcpi_call_flush(out.call, SECOND, note_flushed, &after, l.w.now), 0);
+        assert_int_equal(after, rows[i].heard);
+        outcome_done(&out);
+        lab_close(&l);
+    }
+}
+
+static void
 B6_B8_a_request_that_breaks_while_it_is_sent_is_still_taken_back(void **state)
 {
     struct fake_fetch *post;
@@ -769,6 +813,7 @@ TEST_MAIN(TEST(D1_D2_a_legacy_cancel_is_a_POST_and_the_stream_stays_open),
           TEST(B8_B12_a_frame_does_not_overtake_its_request_on_a_new_connection),
           TEST(B8_a_frame_is_not_late_for_a_request_that_is_old),
           TEST(B8_a_frame_that_waited_for_the_last_byte_waits_on),
+          TEST(B10_D5_who_waits_for_a_frame_hears_told_or_not),
           TEST(B6_B8_a_request_that_breaks_while_it_is_sent_is_still_taken_back),
           TEST(B8_a_request_that_cannot_be_sent_to_its_end_goes_after_the_grace),
           TEST(B12_the_frame_is_posted_before_what_follows_it),

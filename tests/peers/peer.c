@@ -171,7 +171,7 @@ slow_ends(struct slow *slow, int wanted)
     ok = status_is(mcp_call_wait(slow->call, within_ms, NULL, &err), wanted, &err);
     r = mcp_call_flush(slow->call, PATIENCE_MS);
     /* over HTTP there is a frame for who is gone, but it cannot be told */
-    if (wanted != MCP_E_CLOSED || !peer.is_http)
+    if (r != MCP_E_CLOSED || wanted != MCP_E_CLOSED || !peer.is_http)
         ok = ok && status_is(r, 0, NULL);
     slow_is_dropped(slow);
     return ok;
