@@ -2,34 +2,11 @@
  * http_client_life_test.c - legacy sessions over HTTP: streams that are resumed,
  * sessions that are lost, and the end, as the server sees them
  */
-#include "end/http_client_rig.h"
+#include "end/http_client_place.h"
 
 #define JSON "application/json"
 #define SSE "text/event-stream"
 #define CHUNKS "Transfer-Encoding: chunked\r\n"
-
-/* A case that fails leaves its rig behind, for threads may still use it. */
-struct place {
-    struct rig r;
-    struct rig_call c, d;
-};
-
-static struct place *
-place_open(unsigned cell, const struct rig_options *opt)
-{
-    struct place *p = calloc(1, sizeof(*p));
-
-    assert_non_null(p);
-    rig_open(&p->r, cell, false, opt);
-    return p;
-}
-
-static void
-place_close(struct place *p)
-{
-    rig_close(&p->r);
-    free(p);
-}
 
 /* ---- resuming ------------------------------------------------------------ */
 

@@ -2,34 +2,11 @@
  * http_client_wire_test.c - a client over HTTP: limits, pieces, redirects, ids used
  * again, and what a server says that it was not asked
  */
-#include "end/http_client_rig.h"
+#include "end/http_client_place.h"
 
 #define JSON "application/json"
 #define SSE "text/event-stream"
 #define KIB ((size_t)1024)
-
-/* A case that fails leaves its rig behind, for threads may still use it. */
-struct place {
-    struct rig r;
-    struct rig_call c, d;
-};
-
-static struct place *
-place_open(unsigned cell, const struct rig_options *opt)
-{
-    struct place *p = calloc(1, sizeof(*p));
-
-    assert_non_null(p);
-    rig_open(&p->r, cell, false, opt);
-    return p;
-}
-
-static void
-place_close(struct place *p)
-{
-    rig_close(&p->r);
-    free(p);
-}
 
 static char *
 letters(size_t count)
