@@ -5,7 +5,6 @@
  * in turns, in short slices; a number is the median of its slices.
  */
 #include <stdio.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "http_tables.h"
@@ -19,17 +18,6 @@ const struct http_recipe http_ours_legacy = {.argv = {"bench-http-server"},
 static char answer_bytes[16];
 struct http_recipe http_bare = {.argv = {"bench-bare-http", answer_bytes},
                                 .is_bare = true};
-
-/* For this process and those it starts. */
-static void
-descriptors_raise(void)
-{
-    struct rlimit limit;
-
-    must(getrlimit(RLIMIT_NOFILE, &limit) == 0, "no limit of descriptors");
-    limit.rlim_cur = limit.rlim_max;
-    must(setrlimit(RLIMIT_NOFILE, &limit) == 0, "the limit cannot be raised");
-}
 
 static void
 answer_measure(void)

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "aim.h"
@@ -297,17 +296,6 @@ bench_hanging(void)
     aim_at_most("modern, cancel to handler, to a raw close", modern.notice_us / raw, 3,
                 "x");
     printf("\n");
-}
-
-/* For this process and those it starts. */
-static void
-descriptors_raise(void)
-{
-    struct rlimit limit;
-
-    must(getrlimit(RLIMIT_NOFILE, &limit) == 0, "no limit of descriptors");
-    limit.rlim_cur = limit.rlim_max;
-    must(setrlimit(RLIMIT_NOFILE, &limit) == 0, "the limit cannot be raised");
 }
 
 int

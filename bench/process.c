@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,6 +65,16 @@ driver_settle(void)
          "cannot stay on a core");
     (void)signal(SIGPIPE, SIG_IGN); /* a write says it */
     return found == 2;
+}
+
+void
+descriptors_raise(void)
+{
+    struct rlimit limit;
+
+    must(getrlimit(RLIMIT_NOFILE, &limit) == 0, "no limit of descriptors");
+    limit.rlim_cur = limit.rlim_max;
+    must(setrlimit(RLIMIT_NOFILE, &limit) == 0, "the limit cannot be raised");
 }
 
 /* ---- beginning ------------------------------------------------------------- */

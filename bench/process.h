@@ -30,6 +30,9 @@ double clock_now(void);
  * second one, and OTHER_CORE is the same. */
 bool driver_settle(void);
 
+/* As many descriptors as may be, for this process and those it starts. */
+void descriptors_raise(void);
+
 /* The pipes, which can be written to before it runs; then the process: a program beside
  * this one, or a peer from PATH whose complaints are dropped. */
 void process_open(struct process *process);
