@@ -84,6 +84,11 @@ MCP_API const mcp_json *mcp_json_get_n(const mcp_json *object, const char *key,
 /* An element of an array, or NULL. Walking with an iterator is faster. */
 MCP_API const mcp_json *mcp_json_at(const mcp_json *array, size_t index);
 
+/* The first object in an array whose member `key` is exactly this string, or NULL: a tool
+ * of a list by its "name", a resource by its "uri". */
+MCP_API const mcp_json *mcp_json_find(const mcp_json *array, const char *key,
+                                      const char *text);
+
 /* Elements of an array or members of an object; 0 for all else. */
 MCP_API size_t mcp_json_count(const mcp_json *value);
 

@@ -71,6 +71,7 @@ mcpi_schema_dialect(struct mcpi_schema_compiler *c, struct mcpi_schema_node *nod
 {
     size_t len = mcpi_yy_len(uri);
     const mcp_json *root, *vocabulary;
+    const yyjson_val *declared = uri;
 
     if (mcpi_yy_type(uri) != YYJSON_TYPE_STR)
         return mcpi_schema_refuse(c, MCP_E_INVAL, node, "$schema", "must be a string");
@@ -91,5 +92,6 @@ mcpi_schema_dialect(struct mcpi_schema_compiler *c, struct mcpi_schema_node *nod
             return 0;
     }
     return mcpi_schema_refuse(c, MCP_E_INVAL, node, "$schema",
-                              "is a dialect that is neither known nor registered");
+                              "is a dialect that is not supported: %s",
+                              declared->uni.str);
 }

@@ -86,6 +86,19 @@ mcp_json_at(const mcp_json *array, size_t index)
     return mcpi_yy_json(at);
 }
 
+const mcp_json *
+mcp_json_find(const mcp_json *array, const char *key, const char *text)
+{
+    mcp_json_iterator it;
+
+    if (!is_type(array, YYJSON_TYPE_ARR))
+        return NULL;
+    for (it = mcp_json_each(array); mcp_json_next(&it);)
+        if (mcp_json_is_string(mcp_json_get(it.value, key), text))
+            return it.value;
+    return NULL;
+}
+
 size_t
 mcp_json_count(const mcp_json *value)
 {

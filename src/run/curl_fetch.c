@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "run/curl_easy.h"
@@ -148,6 +149,20 @@ fetch_be_sent_on(struct mcpi_curl_fetch *fetch, long status, const char *locatio
     return r;
 }
 
+/* For who wants to see what goes over the wire. What a URL asks for may be a secret, and
+ * stays out. */
+static void
+fetch_log(const struct mcpi_curl_fetch *fetch, long status)
+{
+    const char *url = fetch->url->text;
+    curl_off_t us = 0;
+
+    (void)curl_easy_getinfo(fetch->easy, CURLINFO_STARTTRANSFER_TIME_T, &us);
+    MCPI_LOG(mcpi_loop_log(fetch->scene->loop), MCP_LOG_DEBUG,
+             "http: %s %.*s: %ld after %ld ms", fetch->method, (int)strcspn(url, "?"),
+             url, status, (long)(us / 1000));
+}
+
 static int
 fetch_take_head(struct mcpi_curl_fetch *fetch, long status)
 {
@@ -155,6 +170,7 @@ fetch_take_head(struct mcpi_curl_fetch *fetch, long status)
                         .easy = fetch->easy};
     const char *location = NULL;
 
+    fetch_log(fetch, status);
     fetch->headed = true;
     if (!fetch->sent)
         mcpi_curl_fetch_tell_sent(fetch); /* it is answered: enough was read of it */

@@ -26,8 +26,9 @@ struct mcpi_process_options {
     const char *const
         *argv;              /* argv[0] is looked up in its PATH unless it has a slash */
     const char *const *env; /* "NAME=value", added to ours or replacing; NULL: none */
-    bool clear_env;         /* start from nothing but PATH instead */
-    const char *cwd;        /* NULL: ours */
+    /* Of ours only HOME, LOGNAME, PATH, SHELL, TERM and USER. */
+    bool clear_env;
+    const char *cwd;  /* NULL: ours */
     int in, out, err; /* become 0, 1, 2; -1: /dev/null; the caller keeps its own */
     bool own_err;     /* err is used; false: the child shares our stderr */
     /* Sent to it when our process dies (M22); 0: none. The kernel means the thread that

@@ -264,6 +264,18 @@ list_len(const char *const *list)
     return len;
 }
 
+/* Does a program need it that is to know nothing of ours? A value that is a function of
+ * a shell is code. */
+static bool
+entry_is_plain(const char *entry)
+{
+    static const char *const names[] = {
+        "HOME=", "LOGNAME=", "PATH=", "SHELL=", "TERM=", "USER=", NULL};
+    const char *value = strchr(entry, '=');
+
+    return value && strncmp(value, "=()", 3) != 0 && list_has_name(names, entry);
+}
+
 /* Ours, without what is given; then what is given, the last of each name. */
 static int
 plan_environment(struct plan *plan, mcp_error *err)
@@ -283,7 +295,7 @@ plan_environment(struct plan *plan, mcp_error *err)
     if (!plan->env)
         return fail_memory(err);
     for (; ours && *ours; ours++) {
-        if (plan->opt->clear_env && !same_name("PATH=", *ours))
+        if (plan->opt->clear_env && !entry_is_plain(*ours))
             continue;
         if (!list_has_name(given, *ours))
             plan->env[n++] = *ours;

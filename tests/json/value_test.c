@@ -28,6 +28,7 @@ every_reader_accepts_null(void **state)
     assert_null(mcp_json_get(NULL, "a"));
     assert_null(mcp_json_get_n(NULL, "a", 1));
     assert_null(mcp_json_at(NULL, 0));
+    assert_null(mcp_json_find(NULL, "a", "b"));
     assert_int_equal(mcp_json_count(NULL), 0);
     assert_true(mcp_json_bool(NULL, true));
     assert_true(mcp_json_number(NULL, 1.5) == 1.5);
@@ -100,6 +101,29 @@ elements_are_found_by_index(void **state)
     assert_null(mcp_json_at(root, 3));
     assert_null(mcp_json_at(root, SIZE_MAX));
     assert_null(mcp_json_at(mcp_json_at(root, 1), 0));
+    mcp_doc_free(doc);
+}
+
+static void
+objects_are_found_by_what_they_are_called(void **state)
+{
+    mcp_doc *doc = parse("[7,[\"name\",\"a\"],{\"name\":1},{\"other\":\"a\"},"
+                         "{\"name\":\"ab\",\"n\":1},{\"name\":\"a\",\"n\":2},"
+                         "{\"name\":\"a\",\"n\":3},{\"name\":\"\",\"n\":4}]");
+    mcp_doc *object = parse("{\"x\":{\"name\":\"a\"}}");
+    const mcp_json *root = mcp_doc_root(doc);
+
+    (void)state;
+    assert_int_equal(
+        mcp_json_int(mcp_json_get(mcp_json_find(root, "name", "a"), "n"), 0), 2);
+    assert_int_equal(
+        mcp_json_int(mcp_json_get(mcp_json_find(root, "name", ""), "n"), 0), 4);
+    assert_null(mcp_json_find(root, "name", "b"));
+    assert_null(mcp_json_find(root, "name", NULL));
+    assert_null(mcp_json_find(root, NULL, "a"));
+    assert_null(mcp_json_find(mcp_json_at(root, 4), "name", "ab"));
+    assert_null(mcp_json_find(mcp_doc_root(object), "name", "a"));
+    mcp_doc_free(object);
     mcp_doc_free(doc);
 }
 
@@ -382,6 +406,7 @@ deepest_values_are_compared(void **state)
 TEST_MAIN(TEST(every_reader_accepts_null),
           TEST(readers_of_another_type_give_the_fallback),
           TEST(members_are_found_by_key), TEST(elements_are_found_by_index),
+          TEST(objects_are_found_by_what_they_are_called),
           TEST(integers_are_exact_to_their_edges),
           TEST(numbers_that_are_no_integers_are_real), TEST(number_takes_integers_too),
           TEST(strings_have_a_length_and_a_terminator), TEST(booleans_are_read),

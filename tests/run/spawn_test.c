@@ -344,6 +344,26 @@ its_environment_is_ours_with_changes(void **state)
     unsetenv("MCP_B");
 }
 
+/* What a shell needs, unless it is code; and nothing that may be a secret. */
+static void
+a_clean_environment_has_only_what_any_program_needs(void **state)
+{
+    struct report report = report_open();
+    struct mcpi_process_options opt = make_options(
+        HELPER("env:LOGNAME", "env:TERM", "env:MCP_TOKEN"), &report);
+    int status;
+
+    (void)state;
+    setenv("LOGNAME", "me", 1);
+    setenv("TERM", "() { :; }", 1);
+    setenv("MCP_TOKEN", "secret", 1);
+    opt.clear_env = true;
+    assert_string_equal(run(&opt, &report, &status), "me\n(none)\n(none)\n");
+    unsetenv("LOGNAME");
+    unsetenv("TERM");
+    unsetenv("MCP_TOKEN");
+}
+
 static void
 what_is_no_variable_is_refused(void **state)
 {
@@ -924,23 +944,27 @@ M22_the_signal_is_tied_to_the_thread_and_only_if_asked_for(void **state)
     }
 }
 
-PROCESS_TEST_MAIN(
-    TEST(M3_it_leads_its_own_session_and_group),
-    TEST(M13_it_gets_its_three_descriptors_and_no_others),
-    TEST(M13_also_on_a_system_without_close_range),
-    TEST(M13_the_given_descriptors_may_be_0_1_2_or_the_same),
-    TEST(M21_its_signals_are_the_defaults_and_ours_stay),
-    TEST(the_pidfd_is_ours_and_readable_at_the_end),
-    TEST(its_environment_is_ours_with_changes), TEST(what_is_no_variable_is_refused),
-    TEST(it_is_looked_up_in_its_path), TEST(without_a_path_there_is_a_default),
-    TEST(it_runs_in_its_folder), TEST(M11_a_program_that_cannot_run_leaves_nothing),
-    TEST(M11_bad_options_leave_nothing), TEST(long_names_are_cut_in_the_reason),
-    TEST(M11_without_descriptors_nothing_is_left),
-    TEST(M11_without_processes_nothing_is_left), TEST(M11_each_allocation_may_fail),
-    TEST(a_system_without_pidfd_starts_nothing),
-    TEST(M11_a_host_that_ignores_SIGCHLD_may_be_faster),
-    TEST(a_fork_elsewhere_does_not_hold_us_up),
-    TEST(a_thread_that_is_canceled_is_not_stopped_midway),
-    TEST(M22_it_gets_the_signal_when_we_die),
-    TEST(M22_if_we_died_before_it_asked_it_does_not_run),
-    TEST(M22_the_signal_is_tied_to_the_thread_and_only_if_asked_for))
+PROCESS_TEST_MAIN(TEST(M3_it_leads_its_own_session_and_group),
+                  TEST(M13_it_gets_its_three_descriptors_and_no_others),
+                  TEST(M13_also_on_a_system_without_close_range),
+                  TEST(M13_the_given_descriptors_may_be_0_1_2_or_the_same),
+                  TEST(M21_its_signals_are_the_defaults_and_ours_stay),
+                  TEST(the_pidfd_is_ours_and_readable_at_the_end),
+                  TEST(its_environment_is_ours_with_changes),
+                  TEST(a_clean_environment_has_only_what_any_program_needs),
+                  TEST(what_is_no_variable_is_refused),
+                  TEST(it_is_looked_up_in_its_path),
+                  TEST(without_a_path_there_is_a_default), TEST(it_runs_in_its_folder),
+                  TEST(M11_a_program_that_cannot_run_leaves_nothing),
+                  TEST(M11_bad_options_leave_nothing),
+                  TEST(long_names_are_cut_in_the_reason),
+                  TEST(M11_without_descriptors_nothing_is_left),
+                  TEST(M11_without_processes_nothing_is_left),
+                  TEST(M11_each_allocation_may_fail),
+                  TEST(a_system_without_pidfd_starts_nothing),
+                  TEST(M11_a_host_that_ignores_SIGCHLD_may_be_faster),
+                  TEST(a_fork_elsewhere_does_not_hold_us_up),
+                  TEST(a_thread_that_is_canceled_is_not_stopped_midway),
+                  TEST(M22_it_gets_the_signal_when_we_die),
+                  TEST(M22_if_we_died_before_it_asked_it_does_not_run),
+                  TEST(M22_the_signal_is_tied_to_the_thread_and_only_if_asked_for))
