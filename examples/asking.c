@@ -34,10 +34,11 @@ book(mcp_request *req, mcp_result *out, void *user)
     int r;
 
     (void)user;
-    if (!mcp_request_answer(req, "trip"))
-        return mcp_request_elicit(
-            req, "trip",
-            &MCP_ELICIT(.message = "Tell me about your trip", .fields = trip_fields));
+    r = mcp_request_elicit(
+        req, "trip",
+        &MCP_ELICIT(.message = "Tell me about your trip", .fields = trip_fields));
+    if (r < 0)
+        return r; /* it is asked; or cannot be */
     if (mcp_request_action(req, "trip") != MCP_ACCEPTED)
         return mcp_result_fail(out, "The user does not want to travel");
     r = mcp_request_bind_answer(req, "trip", trip_fields, &trip);
@@ -50,11 +51,14 @@ book(mcp_request *req, mcp_result *out, void *user)
 static int
 sign_in(mcp_request *req, mcp_result *out, void *user)
 {
+    int r;
+
     (void)user;
-    if (!mcp_request_answer(req, "page"))
-        return mcp_request_elicit(req, "page",
-                                  &MCP_ELICIT(.message = "Please sign in",
-                                              .url = "https://example.com/sign-in"));
+    r = mcp_request_elicit(
+        req, "page",
+        &MCP_ELICIT(.message = "Please sign in", .url = "https://example.com/sign-in"));
+    if (r < 0)
+        return r;
     return mcp_request_action(req, "page") == MCP_ACCEPTED
                ? mcp_result_text(out, "welcome")
                : mcp_result_fail(out, "not signed in");
@@ -64,20 +68,22 @@ sign_in(mcp_request *req, mcp_result *out, void *user)
 static int
 summarize(mcp_request *req, mcp_result *out, void *user)
 {
-    const mcp_json *summary = mcp_request_answer(req, "summary");
-    const mcp_json *roots = mcp_request_answer(req, "roots");
-    mcp_sample question = MCP_SAMPLE(.text = "Say hello to the user",
-                                     .system_prompt = "Be brief", .max_tokens = 100);
+    const mcp_sample question = MCP_SAMPLE(.text = "Say hello to the user",
+                                           .system_prompt = "Be brief",
+                                           .max_tokens = 100);
+    const mcp_json *summary, *roots;
     int r;
 
     (void)user;
-    if (!summary || !roots) {
-        r = mcp_request_sample(req, "summary", &question);
-        return r == MCP_E_INPUT ? mcp_request_roots(req, "roots") : r;
-    }
-    summary = mcp_json_get(mcp_json_get(summary, "content"), "text");
-    return mcp_result_textf(out, "%s (%zu roots)", mcp_json_string(summary, ""),
-                            mcp_json_count(mcp_json_get(roots, "roots")));
+    mcp_request_sample(req, "summary", &question);
+    r = mcp_request_roots(req, "roots"); /* tells of both */
+    if (r < 0)
+        return r;
+    summary = mcp_json_get(mcp_request_answer(req, "summary"), "content");
+    roots = mcp_json_get(mcp_request_answer(req, "roots"), "roots");
+    return mcp_result_textf(out, "%s (%zu roots)",
+                            mcp_json_string(mcp_json_get(summary, "text"), ""),
+                            mcp_json_count(roots));
 }
 
 int

@@ -61,12 +61,11 @@ work(mcp_request *req, mcp_result *out, void *user)
 static int
 learn(mcp_request *req, mcp_result *out, void *user)
 {
-    mcp_server *server = *(mcp_server **)user;
+    const mcp_tool tool = MCP_TOOL(.name = "divide", .run = divide);
     mcp_error err;
 
-    (void)req;
-    if (mcp_server_add_tool(server, &MCP_TOOL(.name = "divide", .run = divide), &err) <
-        0)
+    (void)user;
+    if (mcp_server_add_tool(mcp_request_server(req), &tool, &err) < 0)
         return mcp_result_fail(out, "%s", err.message);
     return mcp_result_text(out, "I can divide now");
 }
@@ -74,11 +73,11 @@ learn(mcp_request *req, mcp_result *out, void *user)
 int
 main(void)
 {
-    static mcp_server *server;
+    mcp_server *server = NULL;
     const mcp_tool tools[] = {
         MCP_TOOL(.name = "show", .reply = show, .hints = MCP_READ_ONLY),
         MCP_TOOL(.name = "work", .run = work),
-        MCP_TOOL(.name = "learn", .reply = learn, .user = &server),
+        MCP_TOOL(.name = "learn", .reply = learn),
     };
     mcp_error err = {0};
     int r;

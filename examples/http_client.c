@@ -39,10 +39,12 @@ open_client(const char *url, mcp_client **ret_client, mcp_error *err)
                                    &me, ret_client, err);
 }
 
+/* All of them, and what the one that is wanted is for; wanted may be NULL. */
 static int
-list_tools(mcp_client *client, mcp_error *err)
+list_tools(mcp_client *client, const char *wanted, mcp_error *err)
 {
     mcp_reply *tools = NULL;
+    const mcp_json *tool;
     mcp_json_iterator it;
     int r;
 
@@ -50,6 +52,10 @@ list_tools(mcp_client *client, mcp_error *err)
                             &tools, err);
     for (it = mcp_json_each(mcp_reply_items(tools)); mcp_json_next(&it);)
         printf("  %s\n", mcp_json_string(mcp_json_get(it.value, "name"), "?"));
+    tool = mcp_json_find(mcp_reply_items(tools), "name", wanted);
+    if (tool)
+        printf("%s: %s\n", wanted,
+               mcp_json_string(mcp_json_get(tool, "description"), "nobody says why"));
     mcp_reply_free(tools);
     return r;
 }
@@ -88,7 +94,7 @@ main(int argc, char **argv)
     r = open_client(argv[1], &client, &err);
     if (r == 0) {
         printf("protocol %s\n", mcp_client_version(client));
-        r = list_tools(client, &err);
+        r = list_tools(client, argc > 2 ? argv[2] : NULL, &err);
     }
     if (r == 0 && argc > 2)
         r = call_tool(client, argv[2], argc > 3 ? argv[3] : NULL, &err);

@@ -390,7 +390,7 @@ ask(mcp_request *req, mcp_result *out, void *user)
     (void)user;
     enter();
     r = mcp_request_bind(req, &args);
-    if (r == 0 && !mcp_request_answer(req, "question"))
+    if (r == 0)
         r = mcp_request_elicit(
             req, "question",
             &MCP_ELICIT(.message = args.question, .fields = answer_fields));
@@ -478,9 +478,8 @@ later(mcp_request *req, mcp_result *out, void *user)
 
     (void)user;
     enter();
-    r = mcp_request_detach(req);
-    if (r == 0 || r == MCP_E_NO_CHANNEL)
-        r = mcp_request_sleep(req, seconds_ms(req));
+    (void)mcp_request_detach(req); /* nothing happens where it could not come back */
+    r = mcp_request_sleep(req, seconds_ms(req));
     if (r == 0)
         r = mcp_result_text(out, "done");
     return leave(req, r);

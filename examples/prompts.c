@@ -41,15 +41,15 @@ static const mcp_prompt_argument review_arguments[] = {
 static int
 forget(mcp_request *req, mcp_result *out, void *user)
 {
-    (void)req;
-    mcp_server_remove_prompt(*(mcp_server **)user, "describe");
+    (void)user;
+    mcp_server_remove_prompt(mcp_request_server(req), "describe");
     return mcp_result_text(out, "forgotten");
 }
 
 int
 main(void)
 {
-    static mcp_server *server;
+    mcp_server *server = NULL;
     mcp_error err = {0};
     int r;
 
@@ -65,9 +65,8 @@ main(void)
         r = mcp_server_add_prompt(
             server, &MCP_PROMPT(.name = "describe", .reply = describe), &err);
     if (r == 0)
-        r = mcp_server_add_tool(
-            server, &MCP_TOOL(.name = "forget", .reply = forget, .user = &server),
-            &err);
+        r = mcp_server_add_tool(server, &MCP_TOOL(.name = "forget", .reply = forget),
+                                &err);
     if (r == 0)
         r = mcp_server_run_stdio(server, &err);
     if (r < 0)

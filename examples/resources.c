@@ -51,16 +51,14 @@ complete_name(mcp_request *req, mcp_result *out, void *user)
 static int
 visit(mcp_request *req, mcp_result *out, void *user)
 {
-    mcp_server *server = *(mcp_server **)user;
-
-    (void)req;
+    (void)user;
     atomic_fetch_add(&visits, 1);
-    mcp_server_resource_updated(server, "visits://count");
+    mcp_server_resource_updated(mcp_request_server(req), "visits://count");
     return mcp_result_text(out, "welcome");
 }
 
 static int
-add_all(mcp_server **server, mcp_error *err)
+add_all(mcp_server *server, mcp_error *err)
 {
     const mcp_resource about = MCP_RESOURCE(.uri = "visits://about", .name = "about",
                                             .title = "About", .mime_type = "text/plain",
@@ -75,24 +73,24 @@ add_all(mcp_server **server, mcp_error *err)
                                             .name = "card", .mime_type = "text/plain",
                                             .run = card,
                                             .complete = {.reply = complete_name});
-    int r = mcp_server_add_resource(*server, &about, err);
+    int r = mcp_server_add_resource(server, &about, err);
 
     if (r == 0)
-        r = mcp_server_add_resource(*server, &icon, err);
+        r = mcp_server_add_resource(server, &icon, err);
     if (r == 0)
-        r = mcp_server_add_resource(*server, &count, err);
+        r = mcp_server_add_resource(server, &count, err);
     if (r == 0)
-        r = mcp_server_add_template(*server, &cards, err);
+        r = mcp_server_add_template(server, &cards, err);
     if (r == 0)
-        r = mcp_server_add_tool(
-            *server, &MCP_TOOL(.name = "visit", .reply = visit, .user = server), err);
+        r = mcp_server_add_tool(server, &MCP_TOOL(.name = "visit", .reply = visit),
+                                err);
     return r;
 }
 
 int
 main(void)
 {
-    static mcp_server *server;
+    mcp_server *server = NULL;
     mcp_error err = {0};
     int r;
 
@@ -101,7 +99,7 @@ main(void)
                                            .list_scope = MCP_CACHE_PUBLIC),
                        &server, &err);
     if (r == 0)
-        r = add_all(&server, &err);
+        r = add_all(server, &err);
     if (r == 0)
         r = mcp_server_run_stdio(server, &err);
     if (r < 0)

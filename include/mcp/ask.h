@@ -2,19 +2,21 @@
  * mcp/ask.h - a handler asks the client: its user, its model, its roots
  *
  * A handler of a tool, a resource or a prompt that needs something of the client asks
- * for it and returns what that function returns. It is called again, from its top, when
- * the answer is there:
+ * for it, and returns if that is negative. It is called again, from its top, when the
+ * answer is there, and goes on:
  *
- *     if (!mcp_request_answer(req, "who"))
- *         return mcp_request_elicit(req, "who", &MCP_ELICIT(.message = "Who are you?",
- *                                                           .fields = who_fields));
+ *     r = mcp_request_elicit(req, "who", &MCP_ELICIT(.message = "Who are you?",
+ *                                                    .fields = who_fields));
+ *     if (r < 0)
+ *         return r;
+ *     r = mcp_request_bind_answer(req, "who", who_fields, &who);
  *
  * The same handler serves both eras. Until 2025-11-25 the question is a request to the
  * client, and the handler goes on when it is answered. From 2026-07-28 on it is the
  * result, sealed together with all that was answered before, and the client calls again
  * with its answer; nothing is kept here meanwhile. Whatever a handler does before it
- * asks it does again, so it asks first. Several questions may be asked before it
- * returns.
+ * asks it does again, so it asks first. Several questions may be asked at once: ask
+ * them all, and look at what the last one returned.
  *
  * A client that cannot be asked is never asked: the request ends with error -32021,
  * which says what is missing. mcp_request_can_ask tells before.
@@ -36,7 +38,8 @@ enum mcp_ask {
     MCP_ASK_URL = 2,          /* elicitation by a URL */
     MCP_ASK_SAMPLE = 4,       /* sampling */
     MCP_ASK_SAMPLE_TOOLS = 8, /* sampling with tools */
-    MCP_ASK_ROOTS = 16
+    MCP_ASK_ROOTS = 16,
+    MCP_ASK_SAMPLE_CONTEXT = 32 /* sampling with context of this server, or of all */
 };
 
 /* Can all of these be asked, by this request, of this client? [any] */
@@ -60,9 +63,11 @@ MCP_API int mcp_request_bind_answer(mcp_request *req, const char *key,
 
 /* ---- questions; [any] --------------------------------------------------------- */
 
-/* Each names its answer by a key, at most 64 bytes, and returns MCP_E_INPUT; return
- * that. MCP_E_PEER: the client cannot be asked that; return that too. MCP_E_INVAL: not
- * a question, or its key was answered or asked already, and the log says more;
+/* Each names its answer by a key, at most 64 bytes. 0: it is answered, and so is all
+ * that was asked before it in this run. MCP_E_INPUT: something of that is not; return
+ * that. Failures are sticky in the same way, until the handler is called again.
+ * MCP_E_PEER: the client cannot be asked that; return that too. MCP_E_INVAL: not a
+ * question, or its key was asked already in this run, and the log says more;
  * MCP_E_LIMIT: a handler has asked ten times; MCP_E_STATE: this request may not ask (a
  * completion, a list, a client's own handler), or it is not its handler that asks (a
  * middleware); MCP_E_NO_CHANNEL: there is no way to this client (2025-11-25 over HTTP,
@@ -87,7 +92,7 @@ MCP_API int mcp_request_elicit(mcp_request *req, const char *key,
 
 /* Nothing can be done before the user has been there: in 2025-11-25 the request ends
  * with error -32042, which names the URL, and the client calls again by itself; later
- * versions are asked as above. Returns MCP_E_PEER or MCP_E_INPUT. */
+ * versions are asked as above. Returns MCP_E_PEER, or as above. */
 MCP_API int mcp_request_elicit_first(mcp_request *req, const char *key,
                                      const mcp_elicit *question);
 
@@ -99,7 +104,8 @@ typedef struct mcp_sample {
     int64_t max_tokens; /* required */
     const char *tools;  /* the text of a JSON array of tools; NULL: none */
     const char *more;   /* other members: temperature, modelPreferences, toolChoice...;
-                           the text of a JSON object */
+                           the text of a JSON object. includeContext needs
+                           MCP_ASK_SAMPLE_CONTEXT, unless it is "none" */
 } mcp_sample;
 
 #define MCP_SAMPLE(...) ((mcp_sample){.size = sizeof(mcp_sample), __VA_ARGS__})
@@ -121,15 +127,30 @@ MCP_API int mcp_request_set_state(mcp_request *req, const char *text);
 
 /* ---- asking and waiting, legacy era only ---------------------------------------- */
 
+typedef struct mcp_request_call_options {
+    size_t size;
+    int64_t timeout_ms; /* 0: ask_ms of the server */
+    /* What the client reports of it; total 0: unknown, message may be NULL. Called by the
+     * thread that waits, in order, and before mcp_request_call returns; it delays only
+     * that, and may report to this request's own client. NULL: none is asked for. */
+    void (*on_progress)(mcp_request *req, double progress, double total,
+                        const char *message, void *user);
+    void *user; /* for on_progress */
+} mcp_request_call_options;
+
+#define MCP_REQUEST_CALL_OPTIONS(...) \
+    ((mcp_request_call_options){.size = sizeof(mcp_request_call_options), __VA_ARGS__})
+
 /* Ask the client anything, and wait: in a `run` handler, of a client that speaks
  * 2025-11-25 or before (else MCP_E_NO_CHANNEL). params: the text of a JSON object, or
- * NULL; timeout_ms 0: ask_ms of the server. A cancel of the request ends the wait and
- * takes the question back (F22): MCP_E_CANCELED. MCP_E_PEER: err has the client's
- * error, or -32021 if it was not asked because it has not said that it can be;
- * MCP_E_TIMEOUT, MCP_E_CLOSED, MCP_E_LIMIT, MCP_E_NOMEM, MCP_E_STATE (on a loop).
- * *ret_reply is freed with mcp_reply_free of mcp/client.h. */
+ * NULL; opt may be NULL. A cancel of the request ends the wait and takes the question
+ * back (F22): MCP_E_CANCELED. MCP_E_PEER: err has the client's error, or -32021 if it
+ * was not asked because it has not said that it can be; MCP_E_TIMEOUT, MCP_E_CLOSED,
+ * MCP_E_LIMIT, MCP_E_NOMEM, MCP_E_STATE (on a loop). *ret_reply is freed with
+ * mcp_reply_free of mcp/client.h. */
 MCP_API int mcp_request_call(mcp_request *req, const char *method, const char *params,
-                             int64_t timeout_ms, mcp_reply **ret_reply, mcp_error *err);
+                             const mcp_request_call_options *opt, mcp_reply **ret_reply,
+                             mcp_error *err);
 
 #ifdef __cplusplus
 }

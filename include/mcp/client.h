@@ -22,6 +22,7 @@
 
 #include <mcp/json.h>
 #include <mcp/loop.h>
+#include <mcp/method.h>
 #include <mcp/request.h>
 
 #ifdef __cplusplus
@@ -112,6 +113,9 @@ typedef struct mcp_client_options {
 
     /* A spawned server. */
     const char *const *env; /* "NAME=value", added to ours; ends with NULL */
+    /* Of ours it gets only HOME, LOGNAME, PATH, SHELL, TERM and USER: what else stands
+     * there, such as secrets, may be none of its business. */
+    bool clean_env;
     const char *cwd;
     int stderr_fd;    /* its stderr; 0: ours. Borrowed during the call */
     bool quiet;       /* its stderr is /dev/null */
@@ -139,6 +143,9 @@ typedef struct mcp_client_options {
     const struct mcp_root *root_list; /* ends with {0}; copied */
     unsigned able;                    /* mcp_able: what those handlers know besides */
     int rounds; /* a server may ask that often in one call: 10; -1: see there */
+    /* Methods of the program's own: a server of 2025-11-25 or before may ask them, one
+     * of any version tell them. Ends with NULL; copied. */
+    const mcp_method *const *methods;
 
     /* Log messages of the server's from that severity on; NONE: none are asked for (a
      * legacy server may send some all the same). on_message gets them. */
@@ -146,6 +153,10 @@ typedef struct mcp_client_options {
 
     bool no_cache;        /* ask the server each time, whatever it says of its lists */
     bool no_output_check; /* do not check structured output against the tool's schema */
+    /* Ask nothing that the server has not declared: such a call ends at once with
+     * MCP_E_NO_CHANNEL, and with MCP_E_STATE before the connection is ready; nothing is
+     * sent. Otherwise the server is asked, and says itself what it does not know. */
+    bool strict;
 
     /* The connection is ready (0), or could not be made (only with no_wait: else the
      * function that opens says so); then, if it was ready, that it is gone. May be
@@ -162,8 +173,8 @@ typedef struct mcp_client_options {
                       void *user);
     /* An elicitation by URL is done, says a server of 2025-11-25. May be NULL. */
     void (*on_elicited)(mcp_client *client, const char *elicitation_id, void *user);
-    /* A notification came that is not the library's own, or is for one of the three
-     * above that is NULL. May be NULL. */
+    /* A notification came that is neither the library's own nor that of one of
+     * `methods`, or is for one of the three above that is NULL. May be NULL. */
     void (*on_notification)(mcp_client *client, const char *method,
                             const mcp_json *params, void *user);
     void *user;
@@ -293,7 +304,8 @@ typedef struct mcp_call_options {
 /*
  * How a call ended: 0 with a reply; MCP_E_PEER: the server answered with an error
  * (mcp_call_error has its code and text), or a handler of ours that it asked did;
- * MCP_E_PROTO: with something that is no answer, or is not what a tool has promised;
+ * MCP_E_PROTO: with something that is no answer, or is not what a tool has promised, or
+ * lacks the list that a typed call below is about (not what a tool gives);
  * MCP_E_LIMIT: it asked too often; MCP_E_HTTP: it answered with an error of HTTP, and no
  * message; MCP_E_CANCELED, MCP_E_TIMEOUT, MCP_E_TOTAL_TIMEOUT, MCP_E_CLOSED,
  * MCP_E_SEND_FAILED, of which mcp_call_wait says more. reply is borrowed for the call:
@@ -315,7 +327,7 @@ MCP_API int mcp_client_call(mcp_client *client, const char *method, const char *
  * failure nothing is left, and done never runs: MCP_E_ID_IN_USE; MCP_E_CANCELED or
  * MCP_E_TOTAL_TIMEOUT: the scope or the parent is over, nothing is sent; MCP_E_CLOSED;
  * MCP_E_INVAL: not a JSON object, a bad id; MCP_E_LIMIT: longer than a message may be;
- * MCP_E_NOMEM. */
+ * MCP_E_NO_CHANNEL: see strict; MCP_E_NOMEM. */
 MCP_API int mcp_client_start(mcp_client *client, const char *method, const char *params,
                              const mcp_call_options *opt, mcp_done_fn *done, void *user,
                              mcp_call **ret_call);
@@ -327,8 +339,10 @@ MCP_API int mcp_client_start(mcp_client *client, const char *method, const char 
  * tool, and what does not fit, or is missing, is MCP_E_PROTO; off with no_output_check.
  * The check runs where callbacks do, within the times of the call. If the tool is not
  * known yet, its list is asked for within the call, but only if there is structured
- * output: servers that have none are spared. What cannot be checked (no list, a schema
- * that is none) is given as it is, with a line in the log. */
+ * output: servers that have none are spared. Output for which there is a schema that
+ * cannot be used (it is none, or its dialect is not supported) is MCP_E_PROTO too, and
+ * err says why. What cannot be checked otherwise (no list, a limit of ours) is given as
+ * it is, with a line in the log. */
 MCP_API int mcp_client_call_tool(mcp_client *client, const char *name,
                                  const char *arguments, const mcp_call_options *opt,
                                  mcp_reply **ret_reply, mcp_error *err);
@@ -422,7 +436,8 @@ MCP_API int mcp_client_ping(mcp_client *client, const mcp_call_options *opt,
                             mcp_error *err);
 
 /* Send a notification; params as above. A cancel written by hand ends the call it
- * names. Dropped quietly if the connection is closed. */
+ * names. Dropped quietly if the connection is closed. MCP_E_STATE: it tells of roots,
+ * and the options gave none. */
 MCP_API int mcp_client_notify(mcp_client *client, const char *method,
                               const char *params);
 

@@ -91,7 +91,8 @@ typedef struct mcp_event_store {
     int (*append)(void *self, const char *session, uint64_t stream, uint64_t number,
                   const char *data, size_t length);
     /* Call each(user, ...) for every event of that stream after that number, in order.
-     * MCP_E_INVAL: the stream or the number is not known, or not any more. */
+     * MCP_E_INVAL: the stream or the number is not known, or not any more, and the
+     * client is told so; another status: that cannot be told now, and it may come back. */
     int (*replay)(void *self, const char *session, uint64_t stream, uint64_t after,
                   void (*each)(void *user, uint64_t number, const char *data,
                                size_t length),
@@ -151,6 +152,16 @@ typedef struct mcp_http_options {
      * Pages of this server's own origin on loopback always may. Those listed are also
      * told so by CORS headers; nobody else is. */
     const char *const *origins;
+    /* Names of headers that handlers may read, NULL at the end: mcp_request_header. They
+     * are kept with each request. NULL: none. */
+    const char *const *headers;
+    /* A session of 2025-11-25 or before has begun, or has ended, for whatever reason; its
+     * handlers were told to stop before. It is named as in Mcp-Session-Id, which handlers
+     * may read too if headers has it. Those of sse_path have no such name, and are not
+     * told of. On loop threads, of one session always on the same: must not block. May be
+     * NULL. */
+    void (*on_session)(void *user, const char *session, bool begun);
+    void *session_user;
 
     /* Times. */
     int64_t ping_ms;  /* a stream is never quiet for longer: 15 s; -1: it may be */
@@ -197,6 +208,10 @@ typedef struct mcp_http_client_options {
     /* Header lines for every request, "Name: value", NULL at the end; not those that MCP
      * or HTTP write themselves, such as Accept, Host and Mcp-*. */
     const char *const *headers;
+    /* Methods of an extension that name something, and the member of params that does,
+     * "tasks/get taskId", NULL at the end: it stands in the header Mcp-Name too
+     * (2026-07-28). */
+    const char *const *names;
 
     /* The way there. */
     const char *proxy;    /* a URL; NULL: as the environment says; "": none */
@@ -215,7 +230,8 @@ typedef struct mcp_http_client_options {
     bool follow_any;
 
     /* Legacy servers. */
-    bool no_stream; /* do not open a stream for what belongs to no request */
+    bool no_stream; /* do not open a stream for what belongs to no request; else calls
+                       wait until it is open or refused, at most 1 s */
     bool no_2024;   /* do not look for the transport of 2024-11-05 */
 
     /* Times, apart from those of calls. */

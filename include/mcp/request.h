@@ -64,9 +64,9 @@ enum mcp_handler_flags {
  * schema. */
 MCP_API const mcp_json *mcp_request_arguments(const mcp_request *req);
 
-/* Decode the arguments into a struct by the tool's field table. What the struct points
- * to is good until the request has ended. MCP_E_STATE: the tool has no table;
- * MCP_E_NOMEM. One thread at a time. */
+/* Decode the arguments into a struct by the tool's field table; of a method of your own
+ * the params. What the struct points to is good until the request has ended.
+ * MCP_E_STATE: the tool has no table; MCP_E_NOMEM. One thread at a time. */
 MCP_API int mcp_request_bind(mcp_request *req, void *into);
 
 MCP_API const char *mcp_request_method(const mcp_request *req); /* "tools/call" */
@@ -100,6 +100,11 @@ MCP_API const char *mcp_request_version(const mcp_request *req); /* "2026-07-28"
  * other links, and for nobody in particular. Never NULL. */
 MCP_API const char *mcp_request_principal(const mcp_request *req);
 
+/* A header of the HTTP request that brought it, if the HTTP options keep those of that
+ * name; case does not count. The first one, if there are several. NULL: it was not
+ * there, or is not kept, or this came over another link. */
+MCP_API const char *mcp_request_header(const mcp_request *req, const char *name);
+
 /* Its id as JSON text, `7` or `"7"`; for logs. */
 MCP_API const char *mcp_request_id(const mcp_request *req);
 
@@ -108,6 +113,9 @@ MCP_API const char *mcp_request_id(const mcp_request *req);
 MCP_API const char *mcp_request_traceparent(const mcp_request *req);
 MCP_API const char *mcp_request_tracestate(const mcp_request *req);
 MCP_API const char *mcp_request_baggage(const mcp_request *req);
+
+/* The server whose handler this is, to tell it of changes, say; NULL in a client's. */
+MCP_API mcp_server *mcp_request_server(const mcp_request *req);
 
 /* What the options of the server, or of the client that is asked, gave as user. */
 MCP_API void *mcp_request_server_user(const mcp_request *req);
@@ -256,6 +264,7 @@ MCP_API mcp_result *mcp_request_result(mcp_request *req);
  *                        dismiss                                        (clients)
  *   sampling/createMessage  blocks of content; tool use, model, stop reason (clients)
  *   roots/list           roots                                          (clients)
+ *   a method of your own structured output, which is the result
  */
 
 /* All return 0 or a negative status, which is sticky: write everything, and return what
@@ -339,9 +348,9 @@ MCP_API int mcp_result_fail(mcp_result *out, const char *format, ...) MCP_PRINTF
 
 /* Structured output, mostly an object, checked against the tool's outputSchema before
  * it is sent. If no content was written, its text becomes the content too, for clients
- * that know nothing of structured output. From a struct, by the tool's output table;
- * from a JSON text; or by hand: the builder is the result's, open an object in it and
- * end it. */
+ * that know nothing of structured output; if it is no object, unless there is a text.
+ * From a struct, by the tool's output table; from a JSON text; or by hand: the builder
+ * is the result's, open an object in it and end it. */
 MCP_API int mcp_result_struct(mcp_result *out, const void *from);
 MCP_API int mcp_result_json(mcp_result *out, const char *json, size_t length);
 MCP_API mcp_builder *mcp_result_builder(mcp_result *out);

@@ -16,6 +16,7 @@
 
 #include <mcp/field.h>
 #include <mcp/loop.h>
+#include <mcp/method.h>
 #include <mcp/prompt.h>
 #include <mcp/request.h>
 #include <mcp/resource.h>
@@ -183,9 +184,9 @@ typedef struct mcp_server_options {
     enum mcp_era era;
     void *user; /* for handlers: mcp_request_server_user */
     /* A client has sent a notification that is not the library's own business: those of
-     * the program's own methods, and notifications/roots/list_changed. On the loop:
-     * must not block. params is borrowed until this returns, and NULL if there are
-     * none. May be NULL. */
+     * methods that nobody has added (mcp/method.h), and
+     * notifications/roots/list_changed. On the loop: must not block. params is borrowed
+     * until this returns, and NULL if there are none. May be NULL. */
     void (*on_notification)(mcp_server *server, const char *method,
                             const mcp_json *params, void *user);
 

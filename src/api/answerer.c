@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "api/client.h"
+#include "api/custom.h"
 #include "api/inquiry.h"
+#include "api/methods.h"
 #include "api/request.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 #define ABLE_ELICIT (MCP_ABLE_URL | MCP_ABLE_NO_FORM)
@@ -64,6 +67,49 @@ root_list_take(struct mcp_client *client, mcp_error *err)
                             err);
 }
 
+static int
+method_take(struct mcp_client *client, const mcp_method *given, mcp_error *err)
+{
+    struct mcpi_answerer *a = &client->answerer;
+    struct mcpi_custom *custom;
+    mcp_method definition;
+    int r;
+
+    if (mcpi_options_read(&definition, sizeof(definition), given) < 0)
+        return mcpi_error_set(err, MCP_E_INVAL, "methods: this is no method");
+    r = mcpi_custom_new(client->host.mem, &definition, &custom, err);
+    if (r < 0)
+        return r;
+    r = mcpi_catalog_add(&a->methods, &custom->offer);
+    if (r < 0) {
+        (void)mcpi_error_set(err, r, "method %s: %s", custom->offer.key,
+                             r == MCP_E_INVAL ? "it is there twice"
+                                              : mcp_status_text(r));
+        mcpi_offer_unref(&custom->offer);
+        return r;
+    }
+    a->runs_methods |= custom->offer.handler.kind == MCPI_RUNS;
+    a->tells_methods |= custom->told != NULL;
+    return 0;
+}
+
+static int
+methods_take(struct mcp_client *client, mcp_error *err)
+{
+    static const unsigned char
+        key[MCPI_SEED_SIZE]; /* of cursors, of which none is made */
+    const mcp_method *const *methods = client->opt.methods;
+    int r;
+
+    r = mcpi_catalog_init(&client->answerer.methods, client->host.mem, "methods", key);
+    if (r < 0)
+        return mcpi_error_set(err, r, "%s", mcp_status_text(r));
+    client->answerer.has_methods = true;
+    for (; r == 0 && methods && *methods; methods++)
+        r = method_take(client, *methods, err);
+    return r;
+}
+
 int
 mcpi_answerer_init(struct mcp_client *client, mcp_error *err)
 {
@@ -78,6 +124,8 @@ mcpi_answerer_init(struct mcp_client *client, mcp_error *err)
         r = handler_take(&client->opt.roots, "roots", &a->roots, err);
     if (r == 0)
         r = able_check(a, err);
+    if (r == 0)
+        r = methods_take(client, err);
     return r < 0 ? r : root_list_take(client, err);
 }
 
@@ -85,13 +133,15 @@ void
 mcpi_answerer_done(struct mcp_client *client)
 {
     mcp_text_free(client->answerer.root_list, client->host.mem);
+    if (client->answerer.has_methods)
+        mcpi_catalog_done(&client->answerer.methods);
 }
 
 bool
 mcpi_answerer_runs(const struct mcpi_answerer *a)
 {
     return a->elicit.kind == MCPI_RUNS || a->sample.kind == MCPI_RUNS ||
-           a->roots.kind == MCPI_RUNS;
+           a->roots.kind == MCPI_RUNS || a->runs_methods;
 }
 
 /* ---- capabilities ------------------------------------------------------- */
@@ -179,14 +229,15 @@ mcpi_answerer_declare(const struct mcp_client *client, bool legacy, mcp_builder 
 struct routed {
     const struct mcpi_handler *handler;
     enum mcpi_result_kind kind;
-    mcp_schema *form; /* ours, until the request has it */
+    mcp_schema *form;           /* ours, until the request has it */
+    struct mcpi_custom *custom; /* likewise: a method of the program's own */
 };
 
 static int
 question_check(struct mcp_client *client, const struct mcpi_rpc *rpc,
                struct routed *into, struct mcpi_refusal *why)
 {
-    const struct mcpi_answerer *a = &client->answerer;
+    struct mcpi_answerer *a = &client->answerer;
 
     switch (rpc->method) {
     case MCPI_METHOD_ELICIT:
@@ -207,7 +258,8 @@ question_check(struct mcp_client *client, const struct mcpi_rpc *rpc,
         into->kind = client->opt.root_list ? MCPI_RESULT_PLAIN : MCPI_RESULT_ROOTS;
         return handler_is_there(&a->roots) ? 0 : MCP_E_STATE;
     default:
-        return MCP_E_STATE; /* there is no such method */
+        into->custom = mcpi_custom_find(&a->methods, rpc);
+        return into->custom ? 0 : MCP_E_STATE; /* there is no such method */
     }
 }
 
@@ -225,6 +277,8 @@ mcpi_answerer_route(void *user, struct mcpi_exchange *x, struct mcpi_refusal *wh
     req = mcpi_request_new(&client->host, x);
     if (!req) {
         mcp_schema_free(routed.form);
+        if (routed.custom)
+            mcpi_offer_unref(&routed.custom->offer);
         mcpi_refuse(why, MCPI_RPC_INTERNAL_ERROR, "%s", mcp_status_text(MCP_E_NOMEM));
         return MCP_E_NOMEM;
     }
@@ -234,6 +288,8 @@ mcpi_answerer_route(void *user, struct mcpi_exchange *x, struct mcpi_refusal *wh
     req->out.form = routed.form;
     req->out.version = x->caller.version;
     req->out.modern = x->caller.dialect->modern;
+    if (routed.custom)
+        mcpi_request_take_custom(req, routed.custom);
     mcpi_exchange_serve(x, &mcpi_request_ops, req);
     return 0;
 }

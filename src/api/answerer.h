@@ -10,12 +10,16 @@
 
 #include <mcp/client.h>
 
-#include "api/offer.h"
+#include "api/catalog.h"
 #include "core/engine.h"
 
 struct mcpi_answerer {
     struct mcpi_handler elicit, sample, roots; /* of no kind: none */
     unsigned able;                             /* mcp_able */
+    struct mcpi_catalog methods;               /* of the program's own */
+    bool has_methods;                          /* and it was made */
+    bool runs_methods;                         /* one of them wants a worker */
+    bool tells_methods;                        /* one of them is told */
     char *root_list;   /* the text of a ListRootsResult; NULL: roots is the program's.
                           Under the client's lock */
     bool roots_differ; /* the server is to be told; under the client's lock */

@@ -235,6 +235,7 @@ int
 mcpi_asking_close(mcp_request *req, mcp_error *err)
 {
     const struct mcpi_asking *asking = mcpi_asking_peek(req);
+    int r;
 
     if (!asking || (mcpi_list_empty(&asking->asked) && !asking->kept))
         return mcpi_error_set(err, MCP_E_INVAL,
@@ -242,8 +243,11 @@ mcpi_asking_close(mcp_request *req, mcp_error *err)
     if (asking->rounds >= MCPI_ASKING_ROUNDS_MAX)
         return mcpi_error_set(err, MCP_E_LIMIT, "it has asked %d times already",
                               MCPI_ASKING_ROUNDS_MAX);
-    if (req->x->caller.dialect->modern)
-        return mcpi_round_close(req, err);
+    if (req->x->caller.dialect->modern) {
+        r = mcpi_round_take_early(req);
+        if (r <= 0)
+            return r < 0 ? r : mcpi_round_close(req, err);
+    }
     req->rests = true;
     return 0;
 }

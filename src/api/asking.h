@@ -6,7 +6,7 @@
  *
  *   modern   round.c    the answer is input_required, with all of this sealed. The
  *                       retry is a request of its own, and makes this anew of what it
- *                       brings
+ *                       brings. Answers that are there already: as legacy, unasked
  *   legacy   asking.c   the exchange rests, and each question is a nested call. When
  *                       all are answered, the request of the next run takes this over
  *
@@ -114,6 +114,11 @@ void mcpi_asking_note_first(mcp_request *req);
 /* ---- modern: round.c ---------------------------------------------------- */
 
 int mcpi_round_close(mcp_request *req, mcp_error *err);
+
+/* Answers that came with the first request, to what its handler has asked now: 1 if
+ * that is all it has asked, and it can go on at once. MCP_E_PEER: one of them is none,
+ * and that is noted; MCP_E_NOMEM. */
+int mcpi_round_take_early(mcp_request *req);
 
 /* Before its handler runs: if this is the retry of a request, make its asking of what
  * it brings. MCP_E_INVAL: that is not what it should be, err says why; MCP_E_NOMEM. */

@@ -204,7 +204,8 @@ call_remember(mcp_call *call, int status, const struct mcpi_rpc *answer)
     if (call->key.method == MCPI_METHOD_TOOLS_LIST && !client->opt.no_output_check)
         mcpi_promises_learn(&client->promises, answer->result, !call->key.text,
                             call->asked, call_now(call));
-    if (client->peer->dialect->modern && !client->opt.no_cache)
+    if (client->peer->dialect->modern && !client->opt.no_cache &&
+        mcpi_typed_check(call->key.method, answer->result, NULL) == 0)
         mcpi_cache_keep(&client->cache, &call->key, call->asked, answer->doc,
                         call_now(call));
 }
@@ -221,6 +222,8 @@ core_done(void *user, struct mcpi_call *core, int status, const struct mcpi_rpc 
     /* nobody looks at it before the call has ended with that status */
     (void)mcpi_fault_describe(mcpi_call_fault(core), status, call->method,
                               &call->error);
+    if (status == 0)
+        status = mcpi_typed_check(call->typed, answer->result, &call->error);
     if (status == 0) {
         r = call_look_through(call, answer, &seen);
         if (r < 0) {

@@ -61,6 +61,7 @@ struct mcp_call {
     struct mcpi_cache_key key; /* its answer may be kept, and be there; or OTHER */
     bool is_fresh;             /* but the server is to be asked */
     const char *tool;          /* whose output is checked; NULL: nobody's */
+    enum mcpi_method typed;    /* its answer is to be one of this; OTHER: any */
     bool on_lane;              /* has callbacks */
     bool has_lane;             /* or may need one for a check */
     mcp_done_fn *done;
@@ -138,6 +139,7 @@ struct mcpi_ask {
     size_t params_len;
     struct mcpi_cache_key key; /* if the answer may be kept */
     const char *tool;          /* whose output is checked, or NULL */
+    enum mcpi_method typed;    /* the answer is to be one of this; OTHER: any */
     mcp_done_fn *done;
     void *user;
     bool has_handle; /* somebody will let go of it */
@@ -148,6 +150,10 @@ struct mcpi_ask {
 /* Is there a client, and is it ours? */
 int mcpi_client_check(const struct mcp_client *client, mcp_error *err);
 
+/* May that method be asked of the server, as the options want it? MCP_E_NO_CHANNEL,
+ * MCP_E_STATE (declared.c). */
+int mcpi_declared_check(struct mcp_client *client, const char *method, mcp_error *err);
+
 /* Start what is asked, with the caller's options; ret_call NULL: nobody holds it. */
 int mcpi_ask_start(struct mcp_client *client, struct mcpi_ask *ask,
                    const mcp_call_options *given, mcp_call **ret_call, mcp_error *err);
@@ -155,6 +161,10 @@ int mcpi_ask_start(struct mcp_client *client, struct mcpi_ask *ask,
 /* And wait for its end. The thread is asked for leave before anything is sent. */
 int mcpi_ask_wait(struct mcp_client *client, struct mcpi_ask *ask,
                   const mcp_call_options *given, mcp_reply **ret_reply, mcp_error *err);
+
+/* Has a result of that method the list that it is about? 0: it has, or needs none, or is
+ * a question first. MCP_E_PROTO: not, err (NULL ok) says which (typed.c). */
+int mcpi_typed_check(enum mcpi_method method, const mcp_json *result, mcp_error *err);
 
 /* ---- the handle ---------------------------------------------------------- */
 

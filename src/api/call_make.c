@@ -330,6 +330,7 @@ options_take(mcp_call *call, const struct mcpi_ask *ask, const mcp_call_options 
         return r;
     /* whatever else the caller says to the server may make it another question */
     call->key.method = opt->meta ? MCPI_METHOD_OTHER : ask->key.method;
+    call->typed = ask->typed;
     call->is_fresh = opt->fresh || call->client->opt.no_cache;
     call->reset_on_progress = opt->reset_on_progress;
     call->detaches = opt->on_abandon == MCP_ABANDON_DETACHES;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/client.h"
+#include "api/custom.h"
 #include "api/subscription.h"
 #include "base/mem.h"
 #include "wire/severity.h"
@@ -100,7 +101,7 @@ client_has_callbacks(const struct mcp_client *client)
     const mcp_client_options *opt = &client->opt;
 
     return opt->on_state || opt->on_notification || opt->on_message || opt->on_change ||
-           opt->on_elicited;
+           opt->on_elicited || client->answerer.tells_methods;
 }
 
 void
@@ -125,11 +126,21 @@ struct note {
     mcp_doc *doc; /* keeps the next two; NULL: there are none */
     const char *method;
     const mcp_json *params;
+    struct mcpi_custom *custom; /* counted: whose it is; NULL: the client's */
     enum mcp_change change;
     size_t bytes; /* that it keeps */
     bool has_uri;
     char uri[];
 };
+
+static void
+note_free(struct note *note)
+{
+    mcp_doc_free(note->doc);
+    if (note->custom)
+        mcpi_offer_unref(&note->custom->offer);
+    mcpi_free(note->client->host.mem, note);
+}
 
 static void
 deliver_note(struct mcpi_post *post)
@@ -145,8 +156,7 @@ deliver_note(struct mcpi_post *post)
     pthread_mutex_unlock(&client->lock);
     if (wanted)
         note->tell(note);
-    mcp_doc_free(note->doc);
-    mcpi_free(client->host.mem, note);
+    note_free(note);
 }
 
 /* False: there is none. *ret_first: that is news. */
@@ -198,14 +208,19 @@ note_new(struct mcp_client *client, void (*tell)(const struct note *note),
     return note;
 }
 
+/* take_custom: whose it is; NULL: the client's. */
 static void
 note_pass(struct mcp_client *client, const struct mcpi_rpc *rpc,
-          void (*tell)(const struct note *note))
+          void (*tell)(const struct note *note), struct mcpi_custom *take_custom)
 {
     struct note *note = note_new(client, tell, NULL, rpc->doc);
 
-    if (!note)
+    if (!note) {
+        if (take_custom)
+            mcpi_offer_unref(&take_custom->offer);
         return;
+    }
+    note->custom = take_custom;
     note->method = rpc->method_name;
     note->params = rpc->params;
     mcpi_lane_add(&client->lane, &note->post);
@@ -217,6 +232,12 @@ tell_any(const struct note *note)
     const mcp_client_options *opt = &note->client->opt;
 
     opt->on_notification(note->client, note->method, note->params, opt->user);
+}
+
+static void
+tell_custom(const struct note *note)
+{
+    mcpi_custom_tell(note->custom, &note->client->host.log, note->params);
 }
 
 /* A level that nobody knows is still a message; one in the middle is neither overheard
@@ -316,12 +337,12 @@ note_has_callback(struct mcp_client *client, const struct mcpi_rpc *rpc)
         return client->opt.on_change != NULL;
     }
     if (rpc->method == MCPI_METHOD_NOTE_MESSAGE && client->opt.on_message) {
-        note_pass(client, rpc, tell_message);
+        note_pass(client, rpc, tell_message, NULL);
         return true;
     }
     if (rpc->method == MCPI_METHOD_NOTE_ELICIT_COMPLETE && client->opt.on_elicited &&
         mcp_json_string(mcp_json_get(rpc->params, "elicitationId"), NULL)) {
-        note_pass(client, rpc, tell_elicited);
+        note_pass(client, rpc, tell_elicited, NULL);
         return true;
     }
     return false;
@@ -330,6 +351,10 @@ note_has_callback(struct mcp_client *client, const struct mcpi_rpc *rpc)
 void
 mcpi_client_tell_note(struct mcp_client *client, const struct mcpi_rpc *rpc)
 {
-    if (!note_has_callback(client, rpc) && client->opt.on_notification)
-        note_pass(client, rpc, tell_any);
+    struct mcpi_custom *custom = mcpi_custom_find(&client->answerer.methods, rpc);
+
+    if (custom)
+        note_pass(client, rpc, tell_custom, custom);
+    else if (!note_has_callback(client, rpc) && client->opt.on_notification)
+        note_pass(client, rpc, tell_any, NULL);
 }

@@ -87,6 +87,7 @@ mcpi_tool_result_text(mcp_result *out, const char *text, size_t len)
         MCPI_BUF_LITERAL(&out->answer.body, "{\"type\":\"text\",\"text\":");
     }
     mcpi_result_string(out, text, len, "text of a content block");
+    out->has_text = true;
     return block_end(out);
 }
 
@@ -337,6 +338,7 @@ write_value(mcp_result *out, const mcp_json *block)
     } else if (block_begin(out, BLOCKS, 0, "content blocks")) {
         mcpi_json_write(&out->answer.body, block);
         out->can_annotate = !mcp_json_get(block, "annotations");
+        out->has_text |= mcp_json_is_string(type, "text");
         (void)block_close(out);
     }
 }

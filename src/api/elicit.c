@@ -225,10 +225,10 @@ mcp_request_elicit(mcp_request *req, const char *key, const mcp_elicit *given)
     int r;
 
     r = elicit_read(req, key, given, &question);
-    if (r < 0)
-        return r;
-    return question.url ? elicit_url(req, key, &question)
-                        : elicit_form(req, key, &question);
+    if (r == 0 && !mcp_request_answer(req, key))
+        r = question.url ? elicit_url(req, key, &question)
+                         : elicit_form(req, key, &question);
+    return mcpi_question_outcome(req, r);
 }
 
 /* {"elicitations":[...]}: what URLElicitationRequiredError has. */
@@ -288,10 +288,10 @@ mcp_request_elicit_first(mcp_request *req, const char *key, const mcp_elicit *gi
     int r;
 
     r = elicit_read(req, key, given, &question);
-    if (r < 0)
-        return r;
-    if (!question.url)
-        return mcpi_question_fault(req, key, "only a URL can be first");
-    return req->x->caller.dialect->modern ? elicit_url(req, key, &question)
-                                          : elicit_first(req, &question);
+    if (r == 0 && !question.url)
+        r = mcpi_question_fault(req, key, "only a URL can be first");
+    if (r == 0 && !mcp_request_answer(req, key))
+        r = req->x->caller.dialect->modern ? elicit_url(req, key, &question)
+                                           : elicit_first(req, &question);
+    return mcpi_question_outcome(req, r);
 }

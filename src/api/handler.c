@@ -7,17 +7,36 @@
  * errors" are tool execution errors: 2026-07-28 and 2025-11-25, server/tools, Error
  * Handling).
  */
+#include "api/custom.h"
 #include "api/request.h"
 
 /* ---- arguments ---------------------------------------------------------- */
 
-/* 0: they fit. 1: they do not, and the result says so. Negative: not known. */
+/* Of a method of the program's own, whose callers are programs: an error. */
+static int
+params_check(mcp_request *req)
+{
+    mcp_error why = {0};
+    int r;
+
+    r = mcpi_custom_check(req->out.custom, mcp_request_params(req), &why);
+    if (r == 0 || r == MCP_E_NOMEM)
+        return r;
+    mcpi_request_refuse(req, MCPI_RPC_INVALID_PARAMS, "Invalid params: %s",
+                        why.message);
+    return MCP_E_PEER;
+}
+
+/* 0: they fit. 1: they do not, and the result says so. Negative: so does an error, or
+ * it is not known. */
 static int
 arguments_check(mcp_request *req)
 {
     mcp_error why = {0};
     int r;
 
+    if (req->out.custom)
+        return params_check(req);
     if (!req->out.tool)
         return 0;
     r = mcpi_tool_check_input(req->out.tool, mcp_request_arguments(req), &why);
@@ -31,8 +50,11 @@ arguments_check(mcp_request *req)
 static bool
 checks_late(const mcp_request *req)
 {
-    return req->handler->kind == MCPI_RUNS && req->out.tool &&
-           req->out.tool->input_schema;
+    const struct mcpi_custom *custom = req->out.custom;
+    const struct mcpi_tool *tool = req->out.tool;
+
+    return req->handler->kind == MCPI_RUNS &&
+           ((tool && tool->input_schema) || (custom && custom->schema));
 }
 
 /* ---- the handler -------------------------------------------------------- */

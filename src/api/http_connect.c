@@ -167,18 +167,21 @@ static int
 way_make(const char *url, const mcp_http_client_options *http, const mcp_allocator *mem,
          struct mcpi_way **ret_way, mcp_error *err)
 {
-    struct mcpi_buf fields;
-    int r = 0;
+    struct mcpi_buf fields, names;
+    int r;
 
     mcpi_buf_init(&fields, mem, FIELDS_MAX);
-    if (http->headers)
-        r = mcpi_http_fields_given(&fields, http->headers, err);
+    mcpi_buf_init(&names, mem, FIELDS_MAX);
+    r = mcpi_http_fields_given(&fields, http->headers, err);
+    if (r == 0)
+        r = mcpi_http_fields_names(&names, http->names, err);
     if (r == 0) {
-        r = mcpi_http_way_new(mem, url, http, &fields, ret_way);
+        r = mcpi_http_way_new(mem, url, http, &fields, &names, ret_way);
         if (r < 0)
             (void)mcpi_error_set(err, r, "no client: %s", mcp_status_text(r));
     }
     mcpi_buf_done(&fields);
+    mcpi_buf_done(&names);
     return r;
 }
 

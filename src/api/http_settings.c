@@ -114,6 +114,12 @@ is_origin(const char *entry)
            !strpbrk(entry, " \t\r\n,") && strlen(entry) <= ORIGIN_MAX_BYTES;
 }
 
+static bool
+is_header(const char *entry)
+{
+    return mcpi_text_is_token(entry, strlen(entry));
+}
+
 static int
 texts_check(const mcp_http_options *opt, mcp_error *err)
 {
@@ -132,6 +138,9 @@ texts_check(const mcp_http_options *opt, mcp_error *err)
     if (r == 0)
         r = list_check(opt->origins, "origins", is_origin,
                        "an entry must be * or like https://app.example", err);
+    if (r == 0)
+        r = list_check(opt->headers, "headers", is_header,
+                       "an entry must be the name of a header", err);
     if (r < 0 || !opt->sse_path)
         return r;
     if (strcmp(opt->sse_path, opt->path) == 0 ||
@@ -275,7 +284,9 @@ list_size(const char *const *list)
 static size_t
 slots_size(const mcp_http_options *opt)
 {
-    return (list_count(opt->hosts) + list_count(opt->origins) + 2) * sizeof(char *);
+    return (list_count(opt->hosts) + list_count(opt->origins) +
+            list_count(opt->headers) + 3) *
+           sizeof(char *);
 }
 
 static size_t
@@ -284,7 +295,7 @@ texts_size(const mcp_http_options *opt)
     return text_size(opt->host) + text_size(opt->path) +
            text_size(opt->tls_certificate) + text_size(opt->tls_key) +
            text_size(opt->sse_path) + text_size(opt->message_path) +
-           list_size(opt->hosts) + list_size(opt->origins);
+           list_size(opt->hosts) + list_size(opt->origins) + list_size(opt->headers);
 }
 
 static void
@@ -316,6 +327,7 @@ texts_keep(mcp_http_options *opt, void *room)
 
     list_keep(&opt->hosts, &slots, &at);
     list_keep(&opt->origins, &slots, &at);
+    list_keep(&opt->headers, &slots, &at);
     text_keep(&opt->host, &at);
     text_keep(&opt->path, &at);
     text_keep(&opt->tls_certificate, &at);

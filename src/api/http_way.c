@@ -15,8 +15,9 @@ struct http_way {
     struct mcpi_way way;
     const mcp_allocator *mem;
     const char *url;             /* in this block, as all texts of opt are */
-    mcp_http_client_options opt; /* without headers */
+    mcp_http_client_options opt; /* without headers and names */
     struct mcpi_buf fields;      /* these */
+    struct mcpi_buf names;
 
     /* Open. */
     struct mcpi_loop *loop;
@@ -95,6 +96,7 @@ open_link(struct http_way *way, struct mcpi_engine *engine)
         .idle_us = opt->idle_ms > 0 ? mcpi_ms(opt->idle_ms) : MCPI_NEVER,
         .no_stream = opt->no_stream,
         .no_2024 = opt->no_2024,
+        .names = &way->names,
         .mirror = mirror_find,
         .closed = link_closed,
         .user = way,
@@ -136,6 +138,7 @@ way_free(struct mcpi_way *base)
     struct http_way *way = MCPI_CONTAINER(base, struct http_way, way);
 
     mcpi_buf_done(&way->fields);
+    mcpi_buf_done(&way->names);
     mcpi_free(way->mem, way);
 }
 
@@ -162,7 +165,7 @@ text_size(const char *text)
 int
 mcpi_http_way_new(const mcp_allocator *mem, const char *url,
                   const mcp_http_client_options *opt, struct mcpi_buf *fields,
-                  struct mcpi_way **ret_way)
+                  struct mcpi_buf *names, struct mcpi_way **ret_way)
 {
     mcp_http_client_options kept = *opt;
     const char **texts[TEXTS];
@@ -180,10 +183,11 @@ mcpi_http_way_new(const mcp_allocator *mem, const char *url,
     way->url = mcpi_text_stow(&at, url, strlen(url));
     for (int i = 0; i < TEXTS; i++)
         *texts[i] = mcpi_text_stow(&at, *texts[i], *texts[i] ? strlen(*texts[i]) : 0);
-    kept.headers = NULL;
+    kept.headers = kept.names = NULL;
     way->opt = kept;
     way->mem = mem;
     mcpi_buf_move(&way->fields, fields);
+    mcpi_buf_move(&way->names, names);
     mcpi_flush_init(&way->closing, way_end);
     way->way.open = way_open;
     way->way.free = way_free;

@@ -13,10 +13,11 @@
 #include "api/reach.h"
 #include "base/buf.h"
 
-/* Copies url and opt, but for opt->headers, which stand in fields, as run/fetch.h wants
- * them; these are moved out of the buffer. MCP_E_NOMEM. [any] */
+/* Copies url and opt, but for opt->headers and opt->names, which stand in fields and
+ * names, as link/http_fields.h writes them; these are moved out of the buffers.
+ * MCP_E_NOMEM. [any] */
 int mcpi_http_way_new(const mcp_allocator *mem, const char *url,
                       const mcp_http_client_options *opt, struct mcpi_buf *fields,
-                      struct mcpi_way **ret_way);
+                      struct mcpi_buf *names, struct mcpi_way **ret_way);
 
 #endif

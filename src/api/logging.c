@@ -7,6 +7,8 @@
  *
  * What a request's client wants is noted in the request, so that its handler can ask on
  * any thread; a session that changes its mind changes it in those that run.
+ *
+ * What a server tells all its sessions, of its own methods too, goes the same way.
  */
 #include "api/logging.h"
 
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/custom.h"
 #include "api/methods.h"
 #include "api/server.h"
 #include "base/mem.h"
@@ -173,7 +176,8 @@ mcp_request_log(mcp_request *req, enum mcp_severity severity, const char *logger
     r = message_of_text(&buf, severity, logger, format, args);
     va_end(args);
     if (r == 0)
-        r = mcpi_request_send_log(req, buf.data, buf.len);
+        r = mcpi_request_send_note(req, mcpi_method_name(MCPI_METHOD_NOTE_MESSAGE),
+                                   buf.data, buf.len);
     mcpi_buf_done(&buf);
     return r;
 }
@@ -191,7 +195,8 @@ mcp_request_log_json(mcp_request *req, enum mcp_severity severity, const char *l
     log_buf_init(&buf, req->host);
     r = message_of_json(&buf, severity, logger, data, length);
     if (r == 0)
-        r = mcpi_request_send_log(req, buf.data, buf.len);
+        r = mcpi_request_send_note(req, mcpi_method_name(MCPI_METHOD_NOTE_MESSAGE),
+                                   buf.data, buf.len);
     mcpi_buf_done(&buf);
     return r;
 }
@@ -238,15 +243,15 @@ mcpi_set_level(mcp_request *req)
 
 struct saying {
     struct mcpi_list node;
-    enum mcp_severity severity;
-    size_t length;
-    char text[]; /* params */
+    enum mcp_severity severity; /* NONE: no log message, and for everybody */
+    size_t length;              /* of params; 0: none */
+    char text[];                /* method, terminated, and params */
 };
 
 static void
 saying_tell(struct mcpi_branch *branch, const struct saying *saying)
 {
-    const char *method = mcpi_method_name(MCPI_METHOD_NOTE_MESSAGE);
+    const char *params = saying->text + strlen(saying->text) + 1;
     struct mcpi_engine *engine = branch->host.engine;
     struct mcpi_list *node;
     struct mcpi_peer *peer;
@@ -254,13 +259,14 @@ saying_tell(struct mcpi_branch *branch, const struct saying *saying)
 
     for (node = engine->peers.next; node != &engine->peers; node = node->next) {
         peer = MCPI_CONTAINER(node, struct mcpi_peer, in_engine);
-        if (!peer->initialized || saying->severity < peer_log_from(peer))
+        if (!peer->initialized || (saying->severity != MCP_SEVERITY_NONE &&
+                                   saying->severity < peer_log_from(peer)))
             continue;
-        r = mcpi_peer_notify(peer, method, saying->text, saying->length,
-                             mcpi_loop_now(branch->host.inside));
+        r = mcpi_peer_notify(peer, saying->text, saying->length > 0 ? params : NULL,
+                             saying->length, mcpi_loop_now(branch->host.inside));
         if (r < 0)
-            MCPI_LOG(&branch->host.log, MCP_LOG_WARNING,
-                     "a client was not told a log message: %s", mcp_status_text(r));
+            MCPI_LOG(&branch->host.log, MCP_LOG_WARNING, "a client was not told %s: %s",
+                     saying->text, mcp_status_text(r));
     }
 }
 
@@ -291,7 +297,7 @@ on_sayings(struct mcpi_post *post)
     pthread_mutex_unlock(&branch->server->lock);
     if (dropped > 0)
         MCPI_LOG(&branch->host.log, MCP_LOG_WARNING,
-                 "%zu log messages for clients were dropped", dropped);
+                 "%zu messages for clients were dropped", dropped);
     while ((node = mcpi_list_pop(&list)) != NULL) {
         saying = MCPI_CONTAINER(node, struct saying, node);
         if (!branch->stopping)
@@ -300,28 +306,42 @@ on_sayings(struct mcpi_post *post)
     }
 }
 
+static struct saying *
+saying_new(const mcp_allocator *mem, enum mcp_severity severity, const char *method,
+           const struct mcpi_buf *params)
+{
+    size_t size = strlen(method) + 1;
+    struct saying *saying = mcpi_alloc(mem, sizeof(*saying) + size + params->len);
+
+    if (!saying)
+        return NULL;
+    saying->severity = severity;
+    saying->length = params->len;
+    memcpy(saying->text, method, size);
+    if (params->len > 0)
+        memcpy(saying->text + size, params->data, params->len);
+    mcpi_list_init(&saying->node);
+    return saying;
+}
+
 static int
-saying_post(struct mcpi_branch *branch, enum mcp_severity severity,
-            const struct mcpi_buf *text)
+saying_post(struct mcpi_branch *branch, enum mcp_severity severity, const char *method,
+            const struct mcpi_buf *params)
 {
     struct mcpi_sayings *sayings = &branch->sayings;
-    struct saying *saying = mcpi_alloc(branch->host.mem, sizeof(*saying) + text->len);
+    struct saying *saying = saying_new(branch->host.mem, severity, method, params);
     bool post, fits;
 
     if (!saying)
         return MCP_E_NOMEM;
-    saying->severity = severity;
-    saying->length = text->len;
-    memcpy(saying->text, text->data, text->len);
-    mcpi_list_init(&saying->node);
     pthread_mutex_lock(&branch->server->lock);
     fits = sayings->count < MCPI_SAYINGS_MAX &&
-           (sayings->count == 0 || sayings->bytes + text->len <= SAYINGS_BYTES);
+           (sayings->count == 0 || sayings->bytes + params->len <= SAYINGS_BYTES);
     post = fits && sayings->count == 0;
     if (fits) {
         mcpi_list_append(&sayings->list, &saying->node);
         sayings->count++;
-        sayings->bytes += text->len;
+        sayings->bytes += params->len;
     } else {
         sayings->dropped++;
     }
@@ -333,11 +353,24 @@ saying_post(struct mcpi_branch *branch, enum mcp_severity severity,
     return 0;
 }
 
+static int
+sayings_add(mcp_server *server, enum mcp_severity severity, const char *method,
+            const struct mcpi_buf *params)
+{
+    struct mcpi_branch *branch = NULL;
+    int r = 0;
+
+    if (atomic_load(&server->stop_asked))
+        return 0;
+    while (r == 0 && (branch = mcpi_branch_next(server, branch)) != NULL)
+        r = saying_post(branch, severity, method, params);
+    return r;
+}
+
 int
 mcp_server_log(mcp_server *server, enum mcp_severity severity, const char *logger,
                const char *data, size_t length)
 {
-    struct mcpi_branch *branch = NULL;
     struct mcpi_buf buf;
     int r;
 
@@ -347,10 +380,27 @@ mcp_server_log(mcp_server *server, enum mcp_severity severity, const char *logge
         return MCP_E_STATE;
     log_buf_init(&buf, &server->trunk.host);
     r = message_of_json(&buf, severity, logger, data, length);
-    if (!server->no_logging && !atomic_load(&server->stop_asked)) {
-        while (r == 0 && (branch = mcpi_branch_next(server, branch)) != NULL)
-            r = saying_post(branch, severity, &buf);
-    }
+    if (r == 0 && !server->no_logging)
+        r = sayings_add(server, severity, mcpi_method_name(MCPI_METHOD_NOTE_MESSAGE),
+                        &buf);
+    mcpi_buf_done(&buf);
+    return r;
+}
+
+int
+mcp_server_notify(mcp_server *server, const char *method, const char *params)
+{
+    struct mcpi_buf buf;
+    int r;
+
+    if (!server)
+        return MCP_E_INVAL;
+    if (mcpi_server_guard(server) < 0)
+        return MCP_E_STATE;
+    log_buf_init(&buf, &server->trunk.host);
+    r = mcpi_custom_write_note(server->trunk.host.mem, method, params, &buf);
+    if (r == 0)
+        r = sayings_add(server, MCP_SEVERITY_NONE, method, &buf);
     mcpi_buf_done(&buf);
     return r;
 }

@@ -78,4 +78,7 @@ void mcpi_request_take_offer(mcp_request *req, struct mcpi_offer *take_offer,
                              const struct mcpi_handler *handler,
                              enum mcpi_result_kind kind);
 
+/* The same of a method of the program's own. Takes the reference. */
+void mcpi_request_take_custom(mcp_request *req, struct mcpi_custom *take_custom);
+
 #endif

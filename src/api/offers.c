@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "api/custom.h"
 #include "api/prompt.h"
 #include "api/resource.h"
 #include "api/server.h"
@@ -155,16 +156,17 @@ mcpi_offers_done(mcp_server *server)
 
 /* ---- adding and removing ------------------------------------------------ */
 
-/* What tools, resources, templates and prompts differ in. */
+/* What tools, resources, templates, prompts and methods differ in. */
 static const struct {
     const char *noun;
     unsigned offers;
-    enum mcp_change change;
+    enum mcp_change change; /* 0: nobody is told */
 } kinds[MCPI_CATALOGS] = {
     [MCPI_TOOLS] = {"tool", MCP_TOOLS_CHANGED, MCP_TOOLS_CHANGED},
     [MCPI_RESOURCES] = {"resource", RESOURCES, MCP_RESOURCES_CHANGED},
     [MCPI_TEMPLATES] = {"template", RESOURCES, MCP_RESOURCES_CHANGED},
     [MCPI_PROMPTS] = {"prompt", MCP_PROMPTS_CHANGED, MCP_PROMPTS_CHANGED},
+    [MCPI_METHODS] = {"method", 0, 0},
 };
 
 /* Read the definition that a caller gave. */
@@ -199,7 +201,8 @@ offer_add(mcp_server *server, enum mcpi_catalog_index index,
         return r;
     }
     atomic_fetch_or(&server->offers, offers);
-    mcpi_server_changed(server, kinds[index].change);
+    if (kinds[index].change != 0)
+        mcpi_server_changed(server, kinds[index].change);
     return 0;
 }
 
@@ -213,7 +216,7 @@ offer_remove(mcp_server *server, enum mcpi_catalog_index index, const char *key)
     if (mcpi_server_guard(server) < 0)
         return MCP_E_STATE;
     r = mcpi_catalog_remove(&server->catalogs[index], key);
-    if (r == 0)
+    if (r == 0 && kinds[index].change != 0)
         mcpi_server_changed(server, kinds[index].change);
     return r;
 }
@@ -305,4 +308,25 @@ int
 mcp_server_remove_prompt(mcp_server *server, const char *name)
 {
     return offer_remove(server, MCPI_PROMPTS, name);
+}
+
+int
+mcp_server_add_method(mcp_server *server, const mcp_method *given, mcp_error *err)
+{
+    struct mcpi_custom *custom;
+    mcp_method definition;
+    int r;
+
+    r = definition_read(server, given, &definition, sizeof(definition), MCPI_METHODS,
+                        err);
+    if (r < 0)
+        return r;
+    r = mcpi_custom_new(server->trunk.host.mem, &definition, &custom, err);
+    return r < 0 ? r : offer_add(server, MCPI_METHODS, &custom->offer, false, err);
+}
+
+int
+mcp_server_remove_method(mcp_server *server, const char *name)
+{
+    return offer_remove(server, MCPI_METHODS, name);
 }

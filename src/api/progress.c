@@ -1,5 +1,5 @@
 /*
- * progress.c - reports of a handler, and its log messages, on their way to the client
+ * progress.c - reports of a handler, and what else it says, on their way to the client
  *
  * On the loop they go straight to the exchange. From elsewhere they wait in the request
  * for the loop, in the order in which they were made. So few wait that a handler which
@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/custom.h"
 #include "api/request.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -20,15 +21,16 @@
 #define MCPI_LOGS_MAX 256
 #define LOGS_BYTES ((size_t)1024 * 1024) /* as much as may wait to be written */
 
-enum report_kind { REPORT_PROGRESS, REPORT_LOG, REPORT_DETACH };
+enum report_kind { REPORT_PROGRESS, REPORT_NOTE, REPORT_DETACH };
 
 struct report {
     struct mcpi_list node;
     enum report_kind kind;
     bool has_message;
     double progress, total; /* total NaN: unknown */
-    size_t length;          /* of a log message */
-    char text[];            /* message, terminated; of a log message: params */
+    size_t length;          /* of a note: of its params; 0: none */
+    char text[];            /* message, terminated; of a note: method, terminated, and
+                               params */
 };
 
 /* Made for the first one that waits: most requests say nothing from another thread. */
@@ -37,7 +39,7 @@ struct mcpi_reports {
     mcp_request *req;
     struct mcpi_list waiting;    /* all under the request's lock */
     size_t count;                /* progress among them */
-    size_t log_count, log_bytes; /* log messages among them */
+    size_t log_count, log_bytes; /* notes among them */
     size_t logs_dropped;         /* since the last were sent */
     bool detaches;               /* that it does is among them */
 };
@@ -59,15 +61,19 @@ report_new(const mcp_request *req, double progress, double total, const char *me
 }
 
 static struct report *
-report_new_log(const mcp_request *req, const char *params, size_t len)
+report_new_note(const mcp_request *req, const char *method, const char *params,
+                size_t len)
 {
-    struct report *report = mcpi_alloc(req->host->mem, sizeof(*report) + len);
+    size_t size = strlen(method) + 1;
+    struct report *report = mcpi_alloc(req->host->mem, sizeof(*report) + size + len);
 
     if (!report)
         return NULL;
-    *report = (struct report){.kind = REPORT_LOG, .length = len};
+    *report = (struct report){.kind = REPORT_NOTE, .length = len};
     mcpi_list_init(&report->node);
-    memcpy(report->text, params, len);
+    memcpy(report->text, method, size);
+    if (len > 0)
+        memcpy(report->text + size, params, len);
     return report;
 }
 
@@ -91,14 +97,21 @@ report_of(struct mcpi_list *node)
     return MCPI_CONTAINER(node, struct report, node);
 }
 
+static int
+note_send(mcp_request *req, const char *method, const char *params, size_t len)
+{
+    return mcpi_exchange_notify(req->x, method, len > 0 ? params : NULL, len,
+                                mcpi_loop_now(req->host->inside));
+}
+
 static void
 report_send(mcp_request *req, struct report *report)
 {
     int64_t now = mcpi_loop_now(req->host->inside);
 
-    if (report->kind == REPORT_LOG)
-        (void)mcpi_exchange_notify(req->x, mcpi_method_name(MCPI_METHOD_NOTE_MESSAGE),
-                                   report->text, report->length, now);
+    if (report->kind == REPORT_NOTE)
+        (void)note_send(req, report->text, report->text + strlen(report->text) + 1,
+                        report->length);
     else if (report->kind == REPORT_DETACH)
         (void)mcpi_exchange_detach(req->x, now);
     else
@@ -144,8 +157,8 @@ mcpi_request_send_reports(mcp_request *req)
         report_send(req, report_of(node));
     if (dropped > 0)
         MCPI_LOG(&req->host->log, MCP_LOG_INFO,
-                 "%zu log messages of request %s were dropped: too many at once",
-                 dropped, mcpi_id_show(&req->x->rpc.id, shown));
+                 "%zu messages of request %s were dropped: too many at once", dropped,
+                 mcpi_id_show(&req->x->rpc.id, shown));
 }
 
 static void
@@ -202,7 +215,7 @@ reports_add(struct mcpi_reports *all, struct report *report)
 
 /* Under lock. Returns it if there is no room. */
 static struct report *
-reports_add_log(struct mcpi_reports *all, struct report *report)
+reports_add_note(struct mcpi_reports *all, struct report *report)
 {
     bool fits = all->log_count == 0 || (all->log_count < MCPI_LOGS_MAX &&
                                         all->log_bytes + report->length <= LOGS_BYTES);
@@ -241,8 +254,8 @@ report_queue(mcp_request *req, struct report *report)
     all = reports_get(req);
     if (!all) {
         r = MCP_E_NOMEM;
-    } else if (report->kind == REPORT_LOG) {
-        dropped = reports_add_log(all, report);
+    } else if (report->kind == REPORT_NOTE) {
+        dropped = reports_add_note(all, report);
     } else if (report->kind == REPORT_DETACH) {
         dropped = reports_add_detach(all, report);
     } else if (report->progress > req->progress) {
@@ -267,18 +280,38 @@ report_is_direct(mcp_request *req)
     return mcpi_loop_is_here(req->host->inside) && !atomic_load(&req->report_posted);
 }
 
-/* ---- log messages ------------------------------------------------------- */
+/* ---- log messages, and notifications of the program's own ---------------- */
 
 int
-mcpi_request_send_log(mcp_request *req, const char *params, size_t len)
+mcpi_request_send_note(mcp_request *req, const char *method, const char *params,
+                       size_t len)
 {
     struct report *report;
 
     if (report_is_direct(req))
-        return mcpi_exchange_notify(req->x, mcpi_method_name(MCPI_METHOD_NOTE_MESSAGE),
-                                    params, len, mcpi_loop_now(req->host->inside));
-    report = report_new_log(req, params, len);
+        return note_send(req, method, params, len);
+    report = report_new_note(req, method, params, len);
     return report ? report_queue(req, report) : MCP_E_NOMEM;
+}
+
+int
+mcp_request_notify(mcp_request *req, const char *method, const char *params)
+{
+    struct mcpi_buf text;
+    int r;
+
+    if (!req)
+        return MCP_E_INVAL;
+    if (mcp_request_is_canceled(req))
+        return MCP_E_CANCELED;
+    if (atomic_load(&req->over) || mcpi_host_guard(req->host) < 0)
+        return MCP_E_STATE;
+    mcpi_buf_init(&text, req->host->mem, req->host->engine->limits.message_bytes);
+    r = mcpi_custom_write_note(req->host->mem, method, params, &text);
+    if (r == 0)
+        r = mcpi_request_send_note(req, method, text.data, text.len);
+    mcpi_buf_done(&text);
+    return r;
 }
 
 /* ---- letting the client go ---------------------------------------------- */

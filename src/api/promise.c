@@ -73,28 +73,35 @@ promise_compile(const struct mcpi_promise *promise, mcp_schema **ret, mcp_error 
     return r;
 }
 
-/* The compiled schema, borrowed; NULL: there is none. Two threads may come here at the
- * same time: the first one's is everybody's. */
-static mcp_schema *
-promise_schema(struct mcpi_promise *promise, const struct mcpi_log *log)
+/* The compiled schema, borrowed. Two threads may come here at the same time: the first
+ * one's is everybody's. */
+static int
+promise_schema(struct mcpi_promise *promise, const mcp_schema **ret, mcp_error *err)
 {
     mcp_schema *schema = atomic_load(&promise->schema);
     mcp_schema *made = NULL;
-    mcp_error err;
-    int r;
+    int r = 0;
 
-    if (schema || atomic_load(&promise->is_broken))
-        return schema;
-    r = promise_compile(promise, &made, &err);
-    if (r < 0) { /* memory may be there the next time */
-        if (r == MCP_E_NOMEM || !atomic_exchange(&promise->is_broken, true))
-            promise_pass(promise, log, err.message);
-        return NULL;
-    }
-    if (atomic_compare_exchange_strong(&promise->schema, &schema, made))
-        return made;
-    mcp_schema_free(made);
-    return schema;
+    if (!schema)
+        r = promise_compile(promise, &made, err);
+    if (made && !atomic_compare_exchange_strong(&promise->schema, &schema, made))
+        mcp_schema_free(made);
+    *ret = schema ? schema : made;
+    return r;
+}
+
+/* Nobody can tell what was promised. Limits are ours, and no fault of the server's. */
+static int
+promise_refuse(const struct mcpi_promise *promise, int status, const char *why,
+               const struct mcpi_log *log, mcp_error *err)
+{
+    if (status == MCP_E_INVAL || status == MCP_E_SYNTAX)
+        return mcpi_error_set(err, MCP_E_PROTO,
+                              "the output of tool %s cannot be checked by its schema: "
+                              "%s",
+                              promise->name, why);
+    promise_pass(promise, log, why);
+    return 0;
 }
 
 int
@@ -102,12 +109,13 @@ mcpi_promise_check(struct mcpi_promise *promise, const mcp_json *result,
                    const struct mcpi_log *log, mcp_error *err)
 {
     const mcp_json *output = mcp_json_get(result, "structuredContent");
-    const mcp_schema *schema = promise_schema(promise, log);
+    const mcp_schema *schema;
     mcp_error why;
     int r;
 
-    if (!schema)
-        return 0;
+    r = promise_schema(promise, &schema, &why);
+    if (r < 0)
+        return output ? promise_refuse(promise, r, why.message, log, err) : 0;
     if (!output)
         return mcpi_error_set(err, MCP_E_PROTO,
                               "tool %s promised structured output and gave none",

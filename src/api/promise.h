@@ -31,7 +31,6 @@ struct mcpi_promise {
     const char *text; /* the schema; NULL: it has promised nothing */
     size_t text_len;
     _Atomic(mcp_schema *) schema; /* once it is compiled */
-    atomic_bool is_broken;        /* it cannot be compiled */
 };
 
 struct mcpi_promises {
@@ -69,8 +68,9 @@ struct mcpi_promise *mcpi_promises_find(struct mcpi_promises *promises,
 struct mcpi_promise *mcpi_promise_ref(struct mcpi_promise *promise); /* [any] */
 void mcpi_promise_unref(struct mcpi_promise *promise); /* NULL ok; [any] */
 
-/* Is the result of that tool what it promised? 0: it is, or that cannot be found out,
- * which is logged. MCP_E_PROTO: it is not, err says why. [any] */
+/* Is the result of that tool what it promised? 0: it is, or that cannot be found out
+ * within limits, which is logged. MCP_E_PROTO: it is not, or there is output, and its
+ * schema is none, or of a dialect that is not supported; err says why. [any] */
 int mcpi_promise_check(struct mcpi_promise *promise, const mcp_json *result,
                        const struct mcpi_log *log, mcp_error *err);
 

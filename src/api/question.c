@@ -35,6 +35,14 @@ knows_forms(const mcp_json *elicitation)
     return has_object(elicitation, "form") || !has_object(elicitation, "url");
 }
 
+/* Before there was a word for it, everybody did who knows sampling. */
+static bool
+knows_context(const mcp_request *req, const mcp_json *able)
+{
+    return !mcpi_request_speaks(req, MCPI_VERSION_MODES) ||
+           has_object(mcp_json_get(able, "sampling"), "context");
+}
+
 static bool
 can_ask_one(const mcp_request *req, enum mcp_ask what)
 {
@@ -53,6 +61,8 @@ can_ask_one(const mcp_request *req, enum mcp_ask what)
     case MCP_ASK_SAMPLE_TOOLS:
         return mcpi_request_speaks(req, MCPI_VERSION_MODES) &&
                has_object(mcp_json_get(able, "sampling"), "tools");
+    case MCP_ASK_SAMPLE_CONTEXT:
+        return has_object(able, "sampling") && knows_context(req, able);
     case MCP_ASK_ROOTS:
         return has_object(able, "roots");
     default:
@@ -70,6 +80,19 @@ mcpi_request_cannot_ask(const mcp_request *req, unsigned what)
             missing |= one;
     }
     return missing;
+}
+
+unsigned
+mcpi_sample_needs(const mcp_json *params)
+{
+    const mcp_json *context = mcp_json_get(params, "includeContext");
+    unsigned what = MCP_ASK_SAMPLE;
+
+    if (mcp_json_get(params, "tools") || mcp_json_get(params, "toolChoice"))
+        what |= MCP_ASK_SAMPLE_TOOLS;
+    if (context && !mcp_json_is_string(context, "none"))
+        what |= MCP_ASK_SAMPLE_CONTEXT;
+    return what;
 }
 
 /* May it ask at all, and still? */
@@ -108,6 +131,7 @@ static const struct lack {
     {MCP_ASK_URL, "elicitation.url", "{\"elicitation\":{\"url\":{}}}"},
     {MCP_ASK_SAMPLE, "sampling", "{\"sampling\":{}}"},
     {MCP_ASK_SAMPLE_TOOLS, "sampling.tools", "{\"sampling\":{\"tools\":{}}}"},
+    {MCP_ASK_SAMPLE_CONTEXT, "sampling.context", "{\"sampling\":{\"context\":{}}}"},
     {MCP_ASK_ROOTS, "roots", "{\"roots\":{}}"},
 };
 
@@ -179,8 +203,7 @@ mcpi_question_check(mcp_request *req, const char *key)
 static int
 asking_add(struct mcpi_asking *asking, struct mcpi_asked *asked)
 {
-    if (mcpi_asked_find(&asking->asked, asked->key) ||
-        mcpi_asked_find(&asking->answered, asked->key))
+    if (mcpi_asked_find(&asking->asked, asked->key))
         return MCP_E_INVAL;
     if (asking->rounds >= MCPI_ASKING_ROUNDS_MAX)
         return MCP_E_LIMIT;
@@ -212,6 +235,22 @@ mcpi_question_ask(mcp_request *req, enum mcpi_asked_kind kind, const char *key,
     return r == MCP_E_INVAL ? mcpi_question_fault(req, key, "was asked before") : r;
 }
 
+/* That a middleware may not ask is no failure of the handler's. */
+int
+mcpi_question_outcome(mcp_request *req, int status)
+{
+    if (!req || !req->entered)
+        return status;
+    pthread_mutex_lock(mcpi_request_lock(req));
+    if (req->ask_fault == 0 && status != MCP_E_INPUT)
+        req->ask_fault = status;
+    status = req->ask_fault;
+    if (status == 0 && req->asking && !mcpi_list_empty(&req->asking->asked))
+        status = MCP_E_INPUT;
+    pthread_mutex_unlock(mcpi_request_lock(req));
+    return status;
+}
+
 int
 mcpi_question_finish(mcp_builder *take_b, mcp_doc **ret_doc)
 {
@@ -225,17 +264,23 @@ mcpi_question_finish(mcp_builder *take_b, mcp_doc **ret_doc)
 
 /* ---- roots -------------------------------------------------------------- */
 
-int
-mcp_request_roots(mcp_request *req, const char *key)
+static int
+roots_ask(mcp_request *req, const char *key)
 {
     int r;
 
     r = mcpi_question_check(req, key);
-    if (r < 0)
+    if (r < 0 || mcp_request_answer(req, key))
         return r;
     if (mcpi_request_cannot_ask(req, MCP_ASK_ROOTS) != 0)
         return mcpi_request_refuse_ask(req, MCP_ASK_ROOTS);
     return mcpi_question_ask(req, MCPI_ASKED_ROOTS, key, NULL);
+}
+
+int
+mcp_request_roots(mcp_request *req, const char *key)
+{
+    return mcpi_question_outcome(req, roots_ask(req, key));
 }
 
 /* ---- between the rounds ------------------------------------------------- */

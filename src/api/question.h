@@ -28,6 +28,14 @@ int mcpi_question_finish(mcp_builder *take_b, mcp_doc **ret_doc);
 int mcpi_question_ask(mcp_request *req, enum mcpi_asked_kind kind, const char *key,
                       mcp_doc *take_doc);
 
+/* What a question comes to: 0 if this run has asked nothing that is not answered,
+ * MCP_E_INPUT if it has, and the first failure of one if there was one. req may be
+ * NULL; before its handler was called it is the status itself. */
+int mcpi_question_outcome(mcp_request *req, int status);
+
+/* What a client must be able to (mcp_ask), to be asked for a sample with these params. */
+unsigned mcpi_sample_needs(const mcp_json *params);
+
 /* Does its client speak this version, or a later one? */
 bool mcpi_request_speaks(const mcp_request *req, const char *version);
 

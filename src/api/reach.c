@@ -154,6 +154,7 @@ mcpi_reach_command(struct mcpi_reach *reach, const char *const *argv,
     reach->times.term = mcpi_ms(opt->term_ms);
     reach->times.reap = mcpi_ms(opt->kill_ms);
     reach->own_err = opt->quiet || opt->stderr_fd > 0;
+    reach->clear_env = opt->clean_env;
     reach->death_signal = opt->die_with_us ? SIGKILL : 0;
     if (command_copy(reach, argv, opt, mem) < 0)
         return mcpi_error_set(err, MCP_E_NOMEM, "out of memory");
@@ -232,6 +233,7 @@ open_child(struct mcpi_reach *reach, const struct mcpi_ground *ground, mcp_error
         .process = {.mem = ground->mem,
                     .argv = (const char *const *)reach->command,
                     .env = (const char *const *)reach->env,
+                    .clear_env = reach->clear_env,
                     .cwd = reach->cwd,
                     .err = reach->err,
                     .own_err = reach->own_err,

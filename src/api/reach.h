@@ -50,6 +50,7 @@ struct mcpi_reach {
     char *cwd;              /* in it, or NULL */
     int err;                /* the child's stderr */
     bool own_err;
+    bool clear_env;
     int death_signal;
     struct mcpi_child_times times;
 

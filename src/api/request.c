@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "api/asking.h"
+#include "api/custom.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -140,6 +141,12 @@ mcp_request_server_user(const mcp_request *req)
     return req ? req->host->user : NULL;
 }
 
+mcp_server *
+mcp_request_server(const mcp_request *req)
+{
+    return req ? req->server : NULL;
+}
+
 mcp_loop *
 mcp_request_loop(const mcp_request *req)
 {
@@ -221,6 +228,9 @@ mcp_request_bind(mcp_request *req, void *into)
 {
     if (!req || !into)
         return MCP_E_INVAL;
+    if (req->out.custom && req->out.custom->fields)
+        return mcpi_request_decode(req, req->out.custom->fields, req->x->doc,
+                                   mcp_request_params(req), into);
     if (!req->out.tool || !req->out.tool->input)
         return MCP_E_STATE;
     return mcpi_request_decode(req, req->out.tool->input, req->x->doc,

@@ -35,6 +35,7 @@ struct mcp_request {
     void (*serve)(mcp_request *req);     /* [loop] what its method does */
     const struct mcpi_served_ops *inner; /* a method of the library's own: who does */
     struct mcpi_asking *asking;          /* what was asked and answered; or NULL */
+    int ask_fault;                       /* of a question of this run; under lock */
     struct mcpi_listener *listener;      /* of subscriptions/listen; loop only */
     mcp_doc *variables;                  /* of the template that was matched; or NULL */
     size_t passed;                       /* middlewares that were asked; loop only */
@@ -127,9 +128,11 @@ void mcpi_request_unhook_all(mcp_request *req);
 
 /* ---- progress and log messages ------------------------------------------ */
 
-/* Send a log message about it, or let it wait for the loop, behind what was said before;
- * params is the text of a JSON object. Statuses as mcp_request_progress. [any] */
-int mcpi_request_send_log(mcp_request *req, const char *params, size_t len);
+/* Send a notification about it, or let it wait for the loop, behind what was said
+ * before; params is the text of a JSON object, of length 0 if there are none. Statuses
+ * as mcp_request_progress. [any] */
+int mcpi_request_send_note(mcp_request *req, const char *method, const char *params,
+                           size_t len);
 
 /* Hand what waits to the exchange, or drop it if that has ended. [loop] */
 void mcpi_request_send_reports(mcp_request *req);

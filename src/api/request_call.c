@@ -3,11 +3,14 @@
  *
  * The question belongs to the loop, where it is a nested call of the exchange: whatever
  * ends the request takes it back (F22). The handler waits for that, or for its own
- * cancel, whichever it hears of first; so the wait is counted and has two owners.
+ * cancel, whichever it hears of first; so the wait is counted and has two owners. It has
+ * nothing else to do, so what the client reports meanwhile is told on its thread.
  */
+#include <math.h>
 #include <mcp/client.h>
 #include <string.h>
 
+#include "api/call.h"
 #include "api/offer.h"
 #include "api/question.h"
 #include "api/reply.h"
@@ -24,10 +27,13 @@ struct wait {
     struct mcpi_post begin;
     struct mcpi_hook hook; /* on the token of the request */
     int64_t timeout_us;
+    mcp_request_call_options opt;
     pthread_mutex_t lock; /* a leaf, for what follows */
     pthread_cond_t changed;
     unsigned owners; /* the handler, and the loop */
     bool is_over, is_canceled;
+    struct mcpi_list steps; /* of progress, not told yet */
+    unsigned step_count;
     int status;
     mcp_doc *answer; /* counted */
     int code;
@@ -35,6 +41,14 @@ struct wait {
     size_t params_len;
     const char *params; /* in this block, or NULL */
     char method[];
+};
+
+/* A report of the client's. */
+struct step {
+    struct mcpi_list node;
+    double progress, total;
+    bool has_message;
+    char message[];
 };
 
 /* ---- its memory --------------------------------------------------------- */
@@ -59,6 +73,7 @@ wait_new(const mcp_request *req, const char *method, const struct mcpi_buf *para
     wait->x = req->x;
     wait->loop = req->host->inside;
     wait->owners = 1;
+    mcpi_list_init(&wait->steps);
     memcpy(wait->method, method, method_len);
     if (params->len > 0) {
         wait->params = memcpy(wait->method + method_len, params->data, params->len);
@@ -70,9 +85,17 @@ fail:
     return NULL;
 }
 
+/* NULL: there is none. */
+static struct step *
+step_of(struct mcpi_list *node)
+{
+    return node ? MCPI_CONTAINER(node, struct step, node) : NULL;
+}
+
 static void
 wait_unref(struct wait *wait)
 {
+    struct step *step;
     unsigned left;
 
     pthread_mutex_lock(&wait->lock);
@@ -80,6 +103,8 @@ wait_unref(struct wait *wait)
     pthread_mutex_unlock(&wait->lock);
     if (left > 0)
         return;
+    while ((step = step_of(mcpi_list_pop(&wait->steps))) != NULL)
+        mcpi_free(wait->mem, step);
     pthread_cond_destroy(&wait->changed);
     pthread_mutex_destroy(&wait->lock);
     mcp_doc_free(wait->answer);
@@ -113,11 +138,54 @@ on_done(void *user, struct mcpi_call *call, int status, const struct mcpi_rpc *a
     wait_end(user, status, answer);
 }
 
+static struct step *
+step_new(const mcp_allocator *mem, const struct mcpi_progress *p)
+{
+    size_t size = p->message ? strlen(p->message) + 1 : 0;
+    struct step *step = mcpi_alloc(mem, sizeof(*step) + size);
+
+    if (!step)
+        return NULL;
+    *step = (struct step){.progress = p->progress,
+                          .total = isnan(p->total) ? 0 : p->total,
+                          .has_message = p->message != NULL};
+    mcpi_list_init(&step->node);
+    if (p->message)
+        memcpy(step->message, p->message, size);
+    return step;
+}
+
+/* If too many wait for a slow handler, the newest replaces the last. */
+static void
+on_progress(void *user, struct mcpi_call *call, const struct mcpi_progress *p)
+{
+    struct wait *wait = user;
+    struct step *step = step_new(wait->mem, p);
+    struct step *dropped = NULL;
+
+    (void)call;
+    if (!step)
+        return;
+    pthread_mutex_lock(&wait->lock);
+    if (wait->step_count == MCPI_PROGRESS_WAITING) {
+        dropped = step_of(wait->steps.prev);
+        mcpi_list_remove(&dropped->node);
+    } else {
+        wait->step_count++;
+    }
+    mcpi_list_append(&wait->steps, &step->node);
+    pthread_cond_broadcast(&wait->changed);
+    pthread_mutex_unlock(&wait->lock);
+    mcpi_free(wait->mem, dropped);
+}
+
 /* The request comes home by a post, later than this one: its exchange is there. */
 static void
 on_begin(struct mcpi_post *post)
 {
-    static const struct mcpi_call_ops ops = {.done = on_done};
+    static const struct mcpi_call_ops quiet_ops = {.done = on_done};
+    static const struct mcpi_call_ops progress_ops = {.done = on_done,
+                                                      .progress = on_progress};
     struct wait *wait = MCPI_CONTAINER(post, struct wait, begin);
     struct mcpi_exchange *x = wait->x;
     const struct mcpi_call_options opt = {
@@ -126,7 +194,7 @@ on_begin(struct mcpi_post *post)
         .params_len = wait->params_len,
         .timeout_us = wait->timeout_us,
         .parent = x,
-        .ops = &ops,
+        .ops = wait->opt.on_progress ? &progress_ops : &quiet_ops,
         .user = wait,
     };
     int r = MCP_E_CLOSED;
@@ -150,6 +218,23 @@ on_cancel(void *user)
     wait->is_canceled = true;
     pthread_cond_broadcast(&wait->changed);
     pthread_mutex_unlock(&wait->lock);
+}
+
+/* Under lock, which is let go meanwhile: tell of all progress that there is. */
+static void
+wait_tell(struct wait *wait, mcp_request *req)
+{
+    struct step *step;
+
+    while (!wait->is_canceled &&
+           (step = step_of(mcpi_list_pop(&wait->steps))) != NULL) {
+        wait->step_count--;
+        pthread_mutex_unlock(&wait->lock);
+        wait->opt.on_progress(req, step->progress, step->total,
+                              step->has_message ? step->message : NULL, wait->opt.user);
+        mcpi_free(wait->mem, step);
+        pthread_mutex_lock(&wait->lock);
+    }
 }
 
 /* What has come of it; the answer is the caller's. */
@@ -184,7 +269,8 @@ wait_for(struct wait *wait, mcp_request *req, mcp_reply **ret_reply, mcp_error *
     mcpi_loop_post(wait->loop, &wait->begin);
     mcpi_token_hook(token, &wait->hook);
     pthread_mutex_lock(&wait->lock);
-    while (!wait->is_over && !wait->is_canceled)
+    for (wait_tell(wait, req); !wait->is_over && !wait->is_canceled;
+         wait_tell(wait, req))
         (void)mcpi_cond_wait(&wait->changed, &wait->lock, MCPI_NEVER);
     pthread_mutex_unlock(&wait->lock);
     mcpi_token_unhook(token, &wait->hook);
@@ -205,9 +291,7 @@ wanted_for(enum mcpi_method method, const mcp_json *params)
         return mcp_json_is_string(mcp_json_get(params, "mode"), "url") ? MCP_ASK_URL
                                                                        : MCP_ASK_FORM;
     case MCPI_METHOD_SAMPLING:
-        return mcp_json_get(params, "tools") || mcp_json_get(params, "toolChoice")
-                   ? MCP_ASK_SAMPLE | MCP_ASK_SAMPLE_TOOLS
-                   : MCP_ASK_SAMPLE;
+        return mcpi_sample_needs(params);
     case MCPI_METHOD_ROOTS_LIST:
         return MCP_ASK_ROOTS;
     default:
@@ -276,14 +360,16 @@ call_and_wait(mcp_request *req, struct wait *wait, mcp_reply **ret_reply,
 
 int
 mcp_request_call(mcp_request *req, const char *method, const char *params,
-                 int64_t timeout_ms, mcp_reply **ret_reply, mcp_error *err)
+                 const mcp_request_call_options *given, mcp_reply **ret_reply,
+                 mcp_error *err)
 {
+    mcp_request_call_options opt;
     struct mcpi_buf text;
     struct wait *wait;
     int r;
 
-    if (!req || !method || !method[0] || !mcpi_text_fits(method) || timeout_ms < 0 ||
-        !ret_reply)
+    if (!req || !method || !method[0] || !mcpi_text_fits(method) || !ret_reply ||
+        mcpi_options_read(&opt, sizeof(opt), given) < 0 || opt.timeout_ms < 0)
         return mcpi_error_set(err, MCP_E_INVAL, "%s", mcp_status_text(MCP_E_INVAL));
     r = call_check(req);
     if (r < 0)
@@ -296,7 +382,8 @@ mcp_request_call(mcp_request *req, const char *method, const char *params,
         return r;
     if (!wait)
         return mcpi_error_set(err, MCP_E_NOMEM, "%s", mcp_status_text(MCP_E_NOMEM));
-    wait->timeout_us = timeout_ms ? mcpi_ms(timeout_ms) : req->server->ask_us;
+    wait->opt = opt;
+    wait->timeout_us = opt.timeout_ms ? mcpi_ms(opt.timeout_ms) : req->server->ask_us;
     r = call_and_wait(req, wait, ret_reply, err);
     wait_unref(wait);
     return r;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/custom.h"
 #include "base/text.h"
 #include "wire/meta.h"
 
@@ -69,6 +70,7 @@ mcpi_result_takes(mcp_result *out, unsigned kinds, const char *what)
         [MCPI_RESULT_ELICITATION] = "elicitation/create",
         [MCPI_RESULT_SAMPLE] = "sampling/createMessage",
         [MCPI_RESULT_ROOTS] = "roots/list",
+        [MCPI_RESULT_CUSTOM] = "a method of your own",
     };
     char why[120];
 
@@ -212,7 +214,7 @@ mcpi_tool_result_parse(mcp_result *out, const char *json, size_t length,
 
 /* ---- structured output -------------------------------------------------- */
 
-#define STRUCTURED (MCPI_KIND(TOOL) | MCPI_KIND(ELICITATION))
+#define STRUCTURED (MCPI_KIND(TOOL) | MCPI_KIND(ELICITATION) | MCPI_KIND(CUSTOM))
 
 mcp_builder *
 mcp_result_builder(mcp_result *out)
@@ -236,9 +238,19 @@ builder_anew(mcp_result *out)
     return b;
 }
 
+/* The table that describes it; NULL: there is none. */
+static const mcp_fields *
+output_table(const mcp_result *out)
+{
+    if (out->custom)
+        return out->custom->result;
+    return out->tool ? out->tool->output : NULL;
+}
+
 int
 mcp_result_struct(mcp_result *out, const void *from)
 {
+    const mcp_fields *table;
     mcp_error why = {0};
     mcp_builder *b;
     int r;
@@ -247,13 +259,14 @@ mcp_result_struct(mcp_result *out, const void *from)
         return MCP_E_INVAL;
     if (!mcpi_result_takes(out, STRUCTURED, "structured output"))
         return out->status;
-    if (!out->tool || !out->tool->output)
+    table = output_table(out);
+    if (!table)
         return mcpi_tool_result_fail(out, MCP_E_STATE,
-                                     "the tool has no table of its output");
+                                     "there is no table of its output");
     b = builder_anew(out);
     if (!b || out->status < 0)
         return out->status;
-    r = mcp_fields_encode(out->tool->output, from, b, NULL, &why);
+    r = mcp_fields_encode(table, from, b, NULL, &why);
     return r < 0 ? mcpi_tool_result_fail(out, r, why.message) : 0;
 }
 
@@ -324,6 +337,7 @@ mcp_result_reset(mcp_result *out)
         mcpi_result_unsay(&out->answer); /* else mcp_request_fail's */
     out->status = 0;
     out->has_block = false;
+    out->has_text = false;
     out->can_annotate = false;
     out->is_error = false;
     out->has_role = false;
@@ -380,6 +394,13 @@ promise_check(const mcp_result *out, const char *text, mcp_error *err)
                           "structured output: %s", why.message);
 }
 
+/* An object reaches everybody; of anything else the legacy era would have nothing. */
+static bool
+needs_text(const mcp_result *out, const char *structured)
+{
+    return !out->has_block || (structured[0] != '{' && !out->has_text);
+}
+
 static int
 close_tool(struct mcp_result *out, mcp_error *err)
 {
@@ -393,7 +414,7 @@ close_tool(struct mcp_result *out, mcp_error *err)
         r = promise_check(out, text, err);
     if (r < 0)
         return r;
-    if (!out->has_block && text) /* for clients that know only content */
+    if (text && needs_text(out, text)) /* for clients that know only content */
         (void)mcpi_tool_result_text(out, text, len);
     mcpi_result_list_end(out);
     if (text &&
@@ -405,6 +426,36 @@ close_tool(struct mcp_result *out, mcp_error *err)
         MCPI_BUF_LITERAL(body, ",\"isError\":true");
     mcpi_buf_char(body, '}');
     return 0;
+}
+
+/* An object, and without what the protocol itself puts there. */
+static int
+close_custom(struct mcp_result *out, mcp_error *err)
+{
+    const char *text = "{}";
+    size_t len = 2;
+    const mcp_json *root;
+    mcp_doc *doc;
+    bool fits;
+    int r;
+
+    r = structured_text(out, &text, &len, err);
+    if (r == 0 && out->structured) {
+        r = mcp_builder_parse(out->structured, &doc);
+        if (r < 0)
+            return mcpi_error_set(err, r, "%s", mcp_status_text(r));
+        root = mcp_doc_root(doc);
+        fits = mcp_json_get_type(root) == MCP_JSON_OBJECT &&
+               !mcp_json_get(root, "_meta") && !mcp_json_get(root, "resultType");
+        mcp_doc_free(doc);
+        if (!fits)
+            r = mcpi_error_set(err, MCP_E_INVAL,
+                               "the result of a method must be an object, without "
+                               "_meta and resultType");
+    }
+    if (r == 0)
+        mcpi_buf_append(&out->answer.body, text, len);
+    return r;
 }
 
 static int
@@ -422,6 +473,8 @@ close_kind(struct mcp_result *out, mcp_error *err)
     case MCPI_RESULT_SAMPLE:
     case MCPI_RESULT_ROOTS:
         return mcpi_result_close_client(out, err);
+    case MCPI_RESULT_CUSTOM:
+        return close_custom(out, err);
     default:
         return 0; /* the library has written it whole */
     }

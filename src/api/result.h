@@ -24,11 +24,13 @@ enum mcpi_result_kind {
     MCPI_RESULT_COMPLETION,
     MCPI_RESULT_ELICITATION,
     MCPI_RESULT_SAMPLE,
-    MCPI_RESULT_ROOTS
+    MCPI_RESULT_ROOTS,
+    MCPI_RESULT_CUSTOM /* a method of the program's own */
 };
 
 struct mcpi_resource;
 struct mcpi_prompt;
+struct mcpi_custom;
 
 struct mcp_result {
     enum mcpi_result_kind kind;
@@ -36,11 +38,13 @@ struct mcp_result {
     const struct mcpi_tool *tool; /* whose; NULL: no tool's */
     const struct mcpi_resource *resource; /* RESOURCE: who is read */
     const struct mcpi_prompt *prompt;     /* PROMPT: whose */
+    const struct mcpi_custom *custom;     /* CUSTOM: of which method */
     const char *uri;         /* RESOURCE: what was asked for; the request's */
     const char *version;     /* that the caller speaks; NULL: the newest */
     mcp_builder *structured; /* made when first asked for */
     bool modern;             /* the caller's era */
     bool has_block;          /* the body is a list that is open, with items in it */
+    bool has_text;           /* one of them is a text */
     bool can_annotate;       /* the last block has no annotations yet */
     bool is_error;
     bool has_model;           /* SAMPLE: it was named */

@@ -8,8 +8,14 @@
  *    "asked":{"where":{"kind":1,"schema":{...}}}}     what this round asks
  *
  * so that the retry, which has nothing but the answers of this round, is enough.
- * Without a state we do not know what was asked, so answers that come without one are
- * nobody's: the handler asks again (2026-07-28, basic/patterns/mrtr, Error Handling).
+ *
+ * Answers that come without a state are to questions that nobody knows yet: they wait
+ * until the handler asks. What it asks then and is answered already is not sent; if
+ * that is all it has asked, it is run again at once, as if the round had been made. A
+ * client gains nothing by it: answers are its own to make in any case, and are checked;
+ * what a state protects is what came before, and here nothing did. What was not asked
+ * is ignored, what is missing is asked for (2026-07-28, basic/patterns/mrtr, Error
+ * Handling).
  */
 #include <string.h>
 
@@ -17,6 +23,25 @@
 #include "api/seal.h"
 #include "api/server.h"
 #include "base/text.h"
+
+/* The question has this answer, if it is one. */
+static int
+answer_take(const mcp_request *req, struct mcpi_asked *asked, const mcp_json *answer,
+            mcp_error *err)
+{
+    mcp_error why = {0};
+    int r;
+
+    r = mcpi_answer_check(req->host->mem, asked->kind, asked->schema, answer, &why);
+    if (r == MCP_E_NOMEM)
+        return r;
+    if (r < 0)
+        return mcpi_error_set(err, MCP_E_INVAL, "inputResponses, %s: %s", asked->key,
+                              why.message);
+    asked->doc = mcp_doc_ref(req->x->doc);
+    asked->answer = answer;
+    return 0;
+}
 
 /* ---- the answer asks ---------------------------------------------------- */
 
@@ -100,6 +125,53 @@ requests_write(struct mcpi_buf *into, const struct mcpi_list *list)
     MCPI_BUF_LITERAL(into, "},");
 }
 
+/* ---- answers that were there before the question ------------------------ */
+
+/* 1: it was one. */
+static int
+early_take(mcp_request *req, struct mcpi_asked *asked)
+{
+    const mcp_json *responses = mcp_json_get(req->x->rpc.params, "inputResponses");
+    const mcp_json *answer = mcp_json_get(responses, asked->key);
+    mcp_error why = {0};
+    int r;
+
+    if (!answer)
+        return 0;
+    r = answer_take(req, asked, answer, &why);
+    if (r == MCP_E_INVAL) {
+        mcpi_request_refuse(req, MCPI_RPC_INVALID_PARAMS, "Invalid params: %s",
+                            why.message);
+        r = MCP_E_PEER;
+    }
+    if (r < 0)
+        return r;
+    mcpi_list_remove(&asked->node);
+    mcpi_list_append(&req->asking->answered, &asked->node);
+    return 1;
+}
+
+int
+mcpi_round_take_early(mcp_request *req)
+{
+    struct mcpi_list *asked = &req->asking->asked;
+    struct mcpi_list *node, *next;
+    int taken = 0, r;
+
+    if (mcp_json_get(req->x->rpc.params, "requestState"))
+        return 0; /* it says what was asked */
+    for (node = asked->next; node != asked; node = next) {
+        next = node->next;
+        r = early_take(req, MCPI_CONTAINER(node, struct mcpi_asked, node));
+        if (r < 0)
+            return r;
+        taken += r;
+    }
+    return taken > 0 && mcpi_list_empty(asked);
+}
+
+/* ---- closing it --------------------------------------------------------- */
+
 /* What the handler has written of a result is not sent: it is not there yet. */
 int
 mcpi_round_close(mcp_request *req, mcp_error *err)
@@ -172,23 +244,11 @@ asked_take(struct mcpi_asking *asking, mcp_doc *doc, const mcp_json_iterator *it
     const char *key = mcp_json_string(it->key, "");
     const mcp_json *answer = mcp_json_get(responses, key);
     struct mcpi_asked *asked;
-    mcp_error why = {0};
-    int r;
 
     if (!answer)
         return 0;
     asked = asked_read(asking, &asking->answered, doc, it);
-    if (!asked)
-        return MCP_E_NOMEM;
-    r = mcpi_answer_check(asking->mem, asked->kind, asked->schema, answer, &why);
-    if (r == MCP_E_NOMEM)
-        return r;
-    if (r < 0)
-        return mcpi_error_set(err, MCP_E_INVAL, "inputResponses, %s: %s", key,
-                              why.message);
-    asked->doc = mcp_doc_ref(req->x->doc);
-    asked->answer = answer;
-    return 0;
+    return asked ? answer_take(req, asked, answer, err) : MCP_E_NOMEM;
 }
 
 static int

@@ -104,15 +104,13 @@ static int
 sample_ask(mcp_request *req, const char *key, mcp_doc *take_doc)
 {
     const mcp_json *params = mcp_doc_root(take_doc);
-    bool tools = mcp_json_get(params, "tools") || mcp_json_get(params, "toolChoice");
-    unsigned what = MCP_ASK_SAMPLE | (tools ? MCP_ASK_SAMPLE_TOOLS : 0U);
     struct mcpi_refusal why = {0};
     unsigned missing;
     int r = 0;
 
     if (mcpi_inquiry_sample(params, MCP_ABLE_SAMPLE_TOOLS, &why) < 0)
         r = mcpi_question_fault(req, key, why.message);
-    missing = mcpi_request_cannot_ask(req, what);
+    missing = mcpi_request_cannot_ask(req, mcpi_sample_needs(params));
     if (r == 0 && missing != 0)
         r = mcpi_request_refuse_ask(req, missing);
     if (r == 0)
@@ -121,25 +119,43 @@ sample_ask(mcp_request *req, const char *key, mcp_doc *take_doc)
     return r;
 }
 
-int
-mcp_request_sample(mcp_request *req, const char *key, const mcp_sample *given)
+static int
+sample_read(mcp_request *req, const char *key, const mcp_sample *given,
+            mcp_sample *ret_question)
 {
-    mcp_sample question;
     const char *fault;
-    mcp_doc *doc = NULL;
     int r;
 
     r = mcpi_question_check(req, key);
     if (r < 0)
         return r;
-    if (!given || mcpi_options_read(&question, sizeof(question), given) < 0)
+    if (!given || mcpi_options_read(ret_question, sizeof(*ret_question), given) < 0)
         return mcpi_question_fault(req, key, "this is no question");
-    fault = sample_fault(&question);
-    if (fault)
-        return mcpi_question_fault(req, key, fault);
-    r = sample_build(req, &question, &doc);
+    fault = sample_fault(ret_question);
+    return fault ? mcpi_question_fault(req, key, fault) : 0;
+}
+
+static int
+sample_start(mcp_request *req, const char *key, const mcp_sample *question)
+{
+    mcp_doc *doc = NULL;
+    int r;
+
+    r = sample_build(req, question, &doc);
     if (r == MCP_E_INVAL)
         return mcpi_question_fault(req, key,
                                    "messages, tools or more is not what it is");
     return r < 0 ? r : sample_ask(req, key, doc);
+}
+
+int
+mcp_request_sample(mcp_request *req, const char *key, const mcp_sample *given)
+{
+    mcp_sample question;
+    int r;
+
+    r = sample_read(req, key, given, &question);
+    if (r == 0 && !mcp_request_answer(req, key))
+        r = sample_start(req, key, &question);
+    return mcpi_question_outcome(req, r);
 }

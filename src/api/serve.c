@@ -7,6 +7,7 @@
  * mcp_request behind (listen.c).
  */
 #include "api/asking.h"
+#include "api/custom.h"
 #include "api/logging.h"
 #include "api/methods.h"
 #include "api/server.h"
@@ -183,13 +184,26 @@ mcpi_request_take_offer(mcp_request *req, struct mcpi_offer *take_offer,
         mcpi_exchange_limit(req->x, handler->limit_us);
 }
 
+void
+mcpi_request_take_custom(mcp_request *req, struct mcpi_custom *take_custom)
+{
+    req->serve = mcpi_request_handle;
+    req->out.custom = take_custom;
+    mcpi_request_take_offer(req, &take_custom->offer, &take_custom->offer.handler,
+                            MCPI_RESULT_CUSTOM);
+}
+
 static void
 serve_by_method(mcp_request *req)
 {
     bool modern = req->x->caller.dialect->modern;
+    struct mcpi_custom *custom;
     const struct method *m;
 
     req->serve = mcpi_request_unknown;
+    custom = mcpi_custom_find(&req->server->catalogs[MCPI_METHODS], &req->x->rpc);
+    if (custom)
+        mcpi_request_take_custom(req, custom);
     for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
         m = &methods[i];
         if (m->method != req->x->rpc.method || !method_is_of(m->method, modern) ||
@@ -270,12 +284,18 @@ on_notified(void *user, struct mcpi_peer *peer, const struct mcpi_rpc *note,
     mcp_server *server = branch->server;
     bool theirs = note->method == MCPI_METHOD_OTHER ||
                   note->method == MCPI_METHOD_NOTE_ROOTS_CHANGED;
+    struct mcpi_custom *custom;
 
     (void)peer;
     (void)about;
-    if (theirs && server->on_notification)
+    custom = mcpi_custom_find(&server->catalogs[MCPI_METHODS], note);
+    if (custom) {
+        mcpi_custom_tell(custom, &branch->host.log, note->params);
+        mcpi_offer_unref(&custom->offer);
+    } else if (theirs && server->on_notification) {
         server->on_notification(server, note->method_name, note->params,
                                 branch->host.user);
+    }
 }
 
 static void

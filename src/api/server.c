@@ -122,8 +122,8 @@ server_introduce(mcp_server *server, const mcp_server_options *opt, mcp_error *e
 static int
 server_make_catalogs(mcp_server *server)
 {
-    static const char *const members[MCPI_CATALOGS] = {"tools", "resources",
-                                                       "resourceTemplates", "prompts"};
+    static const char *const members[MCPI_CATALOGS] = {
+        "tools", "resources", "resourceTemplates", "prompts", "methods"};
     unsigned char key[MCPI_SEED_SIZE];
     int r;
 

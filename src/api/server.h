@@ -38,6 +38,7 @@ enum mcpi_catalog_index {
     MCPI_RESOURCES,
     MCPI_TEMPLATES,
     MCPI_PROMPTS,
+    MCPI_METHODS, /* of the program's own; never listed */
     MCPI_CATALOGS
 };
 

@@ -2,7 +2,8 @@
  * typed.c - the methods of a client, typed: arguments are checked, params written
  *
  * Each method has one function that fills an ask; what blocks and what only starts
- * share it. The text of the params is freed by whoever asked.
+ * share it. The text of the params is freed by whoever asked. Whoever asks so gets no
+ * answer that only looks empty: the list that it is about has to be one.
  */
 #include <string.h>
 
@@ -18,10 +19,53 @@ struct typed {
     struct mcpi_buf params;
 };
 
+/* What is a list in its result. Of tools/call nothing: many servers leave out content. */
+static const char *
+list_of(enum mcpi_method method)
+{
+    switch (method) {
+    case MCPI_METHOD_TOOLS_LIST:
+        return "tools";
+    case MCPI_METHOD_RESOURCES_LIST:
+        return "resources";
+    case MCPI_METHOD_RESOURCES_TEMPLATES_LIST:
+        return "resourceTemplates";
+    case MCPI_METHOD_PROMPTS_LIST:
+        return "prompts";
+    case MCPI_METHOD_RESOURCES_READ:
+        return "contents";
+    case MCPI_METHOD_PROMPTS_GET:
+        return "messages";
+    case MCPI_METHOD_COMPLETE:
+        return "completion.values";
+    default:
+        return NULL;
+    }
+}
+
+int
+mcpi_typed_check(enum mcpi_method method, const mcp_json *result, mcp_error *err)
+{
+    const mcp_json *type = mcp_json_get(result, "resultType");
+    const char *list = list_of(method);
+    const char *dot = list ? strchr(list, '.') : NULL;
+    const char *name = dot ? dot + 1 : list;
+
+    if (!list || mcp_json_is_string(type, "input_required"))
+        return 0;
+    if (dot)
+        result = mcp_json_get_n(result, list, (size_t)(dot - list));
+    if (mcp_json_get_type(mcp_json_get(result, name)) == MCP_JSON_ARRAY)
+        return 0;
+    return mcpi_error_set(err, MCP_E_PROTO, "the answer to %s has no list \"%s\"",
+                          mcpi_method_name(method), list);
+}
+
 static void
 typed_init(struct typed *t, const struct mcp_client *client, enum mcpi_method method)
 {
     t->ask.method = mcpi_method_name(method);
+    t->ask.typed = method;
     mcpi_buf_init(&t->params, client->host.mem, client->max_bytes);
 }
 

@@ -52,9 +52,13 @@ mcpi_ask_start(struct mcp_client *client, struct mcpi_ask *ask,
                const mcp_call_options *given, mcp_call **ret_call, mcp_error *err)
 {
     mcp_call_options opt;
+    int r;
 
     if (mcpi_options_read(&opt, sizeof(opt), given) < 0)
         return mcpi_error_set(err, MCP_E_INVAL, "these are no options of a call");
+    r = mcpi_declared_check(client, ask->method, err);
+    if (r < 0)
+        return r;
     ask->has_handle = ret_call != NULL;
     return mcpi_handle_begin(client, ask, &opt, ret_call, err);
 }
@@ -203,6 +207,9 @@ mcp_client_notify(mcp_client *client, const char *method, const char *params)
         return r;
     if (!method || !method[0] || !mcpi_utf8_valid(method, strlen(method)))
         return MCP_E_INVAL;
+    if (client->answerer.roots.kind == MCPI_NO_HANDLER &&
+        strcmp(method, mcpi_method_name(MCPI_METHOD_NOTE_ROOTS_CHANGED)) == 0)
+        return MCP_E_STATE; /* the server was told of none (client/roots) */
     if (params)
         r = mcpi_object_text(client, params, "params", &found, NULL, NULL);
     if (r < 0)

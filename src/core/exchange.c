@@ -421,9 +421,9 @@ exchange_new(struct mcpi_peer *peer, struct mcpi_outlet *outlet,
                                                          : MCPI_REASON_MAX + 1;
     struct mcpi_exchange *x;
 
-    x = mcpi_alloc_zero_first(peer->engine->mem,
-                              sizeof(*x) + principal_size + reason_size,
-                              offsetof(struct mcpi_exchange, result));
+    x = mcpi_alloc_zero_first(
+        peer->engine->mem, sizeof(*x) + principal_size + reason_size + caller->said_len,
+        offsetof(struct mcpi_exchange, result));
     if (!x)
         return NULL;
     mcpi_result_init(&x->result, peer->engine);
@@ -440,6 +440,9 @@ exchange_new(struct mcpi_peer *peer, struct mcpi_outlet *outlet,
     x->caller = *caller;
     x->caller.principal = memcpy(x->reason + reason_size, caller->principal,
                                  principal_size);
+    if (caller->said_len > 0)
+        x->caller.said = memcpy(x->reason + reason_size + principal_size, caller->said,
+                                caller->said_len);
     x->request_bytes = mcpi_doc_bytes(rpc->doc);
     x->progress = -INFINITY;
     mcpi_list_init(&x->in_peer);

@@ -99,7 +99,7 @@ struct mcpi_exchange {
     size_t request_bytes, answer_bytes; /* as counted in the peer */
     struct mcpi_result result;
     /* Written by its end, before anybody is told: reason_size bytes. Behind it stands who
-     * asked, as caller says. */
+     * asked, and what else was said, as caller says. */
     char reason[];
 };
 

@@ -102,6 +102,9 @@ struct mcpi_arrival {
     const char *version;        /* legacy: what the link was told, a constant of
                                    mcpi_engine_version; NULL: as was negotiated */
     const char *principal;      /* who asks; copied. NULL: nobody in particular */
+    const char *said; /* what else the link was told, for the handler: pairs of texts,
+                         name and value, each with its terminator; copied */
+    size_t said_len;
 };
 
 /* Hand a message up. Takes the document in every case and never fails the link; if

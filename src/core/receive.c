@@ -101,6 +101,8 @@ receive_request(const struct receipt *in)
         return false;
     }
     caller.principal = in->arrival->principal ? in->arrival->principal : "";
+    caller.said = in->arrival->said;
+    caller.said_len = in->arrival->said_len;
     if (receive_admit(in, &caller, &why) < 0) {
         receive_refuse(in, &why);
         return false;

@@ -70,7 +70,8 @@ discover_begin(struct mcpi_exchange *x)
 
     mcpi_result_init(&result, x->engine);
     MCPI_BUF_LITERAL(&result.body, "{\"supportedVersions\":");
-    mcpi_version_write(&result.body, true, false);
+    /* The same as in the error for a version that is none of them (-32022). */
+    mcpi_version_write(&result.body, true, x->engine->era != MCPI_ERA_MODERN);
     MCPI_BUF_LITERAL(&result.body, ",\"capabilities\":");
     mcpi_buf_text(&result.body, x->engine->capabilities);
     write_instructions(x->engine, &result.body);

@@ -490,8 +490,10 @@ serve_post(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
     struct mcpi_arrival arrival = {.principal = *s->principal ? s->principal : NULL};
     int r;
 
-    r = mcpi_doc_parse(endpoint->mem, in->body, in->body_len, &limits,
-                       &arrival.take_doc);
+    r = mcpi_endpoint_keep_headers(endpoint, in, &arrival);
+    if (r == 0)
+        r = mcpi_doc_parse(endpoint->mem, in->body, in->body_len, &limits,
+                           &arrival.take_doc);
     if (r < 0) {
         refuse_text(endpoint, turn, r);
         return;
@@ -545,6 +547,7 @@ refuse_method(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn, bool is_st
     const mcp_http_field allow = {"Allow", is_stream ? "GET" : "POST"};
     struct mcpi_http_out out;
 
+    mcpi_endpoint_log_refusal(endpoint, NULL, 405, "Method not allowed");
     mcpi_http_refusal(&out, &endpoint->refusal, 405, NULL, MCPI_RPC_INVALID_REQUEST,
                       "Method not allowed");
     out.fields = &allow;

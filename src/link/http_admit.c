@@ -306,6 +306,7 @@ head_say_cors(struct head *head)
 static bool
 head_refuse(struct head *head, int status, const char *message)
 {
+    mcpi_endpoint_log_refusal(head->endpoint, head->in->address, status, message);
     mcpi_http_refusal(head->out, &head->endpoint->refusal, status, NULL,
                       MCPI_RPC_INVALID_REQUEST, message);
     assert(head->out->field_count == 0); /* fields are for another time to come */

@@ -19,11 +19,11 @@
  *
  * Nothing follows notifications/initialized until that was answered, for a while: on
  * another connection it might overtake it, and there are servers that serve nobody
- * before.
+ * before. Then comes the GET of the session, and for the same reason nothing follows
+ * that until something is known of it: what a server asks there before is lost.
  */
 #include "link/http_client.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -43,8 +43,6 @@
 /* A buffer above this is given back. */
 #define KEEP ((size_t)256 * 1024)
 
-#define WHY_MAX 200 /* of a refusal: a sentence */
-
 struct mcpi_http_client {
     const mcp_allocator *mem;
     struct mcpi_loop *loop;
@@ -61,14 +59,15 @@ struct mcpi_http_client {
     struct mcpi_buf text;      /* the message that is being sent */
     struct mcpi_buf more;      /* its own header lines */
     struct mcpi_http_entry
-        *parked;               /* initialize, while a server of 2024 is looked for */
-    struct mcpi_fault refusal; /* what it was refused with */
-    char why[WHY_MAX];
+        *parked; /* initialize, while a server of 2024 is looked for */
     bool no_stream, no_2024;
+    const struct mcpi_buf *names;
     const struct mcpi_mirror *(*mirror)(void *user, const char *tool);
     void (*closed)(void *user, struct mcpi_http_client *client);
     void *user;
-    bool wants_inlet; /* it is to be opened */
+    bool wants_inlet; /* it is to be opened, behind notifications/initialized */
+    bool greeted;     /* that was sent */
+    bool holds;       /* nothing follows it before the inlet was tried */
     bool closing;     /* end when all is said */
     bool cut;         /* end at once */
     bool hurried;     /* what was not accepted so far is not waited for */
@@ -215,7 +214,7 @@ client_lose_session(struct mcpi_http_client *c, struct mcpi_leg *met)
         return;
     mcpi_http_target_leave(&c->target);
     mcpi_http_inlet_close(&c->inlet);
-    c->wants_inlet = false;
+    c->wants_inlet = c->holds = false;
     mcpi_http_entries_drop(&c->entries, session);
 }
 
@@ -233,12 +232,9 @@ entries_refused(void *user, struct mcpi_http_entry *entry,
 
     if (c->no_2024 || mcpi_http_old_is_open(&c->old) || c->closing)
         return false;
-    if (mcpi_http_old_open(&c->old) < 0)
+    if (mcpi_http_old_open(&c->old, fault) < 0)
         return false;
     c->parked = entry;
-    c->refusal = *fault;
-    snprintf(c->why, sizeof(c->why), "%s", fault->why ? fault->why : "");
-    c->refusal.why = c->why;
     return true;
 }
 
@@ -255,6 +251,12 @@ static void
 inlet_lost(void *user)
 {
     client_lose_session(user, NULL);
+}
+
+static void
+inlet_settled(void *user)
+{
+    client_wake(user);
 }
 
 /* ---- 2024-11-05 ------------------------------------------------------------ */
@@ -283,14 +285,14 @@ old_found(void *user)
 }
 
 static void
-old_ended(void *user, bool was_open)
+old_ended(void *user, const struct mcpi_fault *refusal)
 {
     struct mcpi_http_client *c = user;
 
-    if (was_open)
+    if (!refusal)
         client_end(c, MCP_E_CLOSED);
     else if (c->parked)
-        client_unpark(c, &c->refusal);
+        client_unpark(c, refusal);
 }
 
 static const struct mcpi_http_old_ops old_ops = {.found = old_found,
@@ -319,7 +321,7 @@ client_write_mirror(struct mcpi_http_client *c, const mcp_doc *doc)
     tool = mcp_json_string(mcp_json_get(rpc.params, "name"), NULL);
     if (c->mirror && rpc.method == MCPI_METHOD_TOOLS_CALL && tool)
         mirror = c->mirror(c->user, tool);
-    return mcpi_http_fields_mirror(&c->more, &rpc, mirror);
+    return mcpi_http_fields_mirror(&c->more, &rpc, c->names, mirror);
 }
 
 /* The header lines that repeat what the message says; NULL: none do. A failure is the
@@ -344,6 +346,13 @@ client_mirror(struct mcpi_http_client *c, const struct mcpi_http_entry *entry)
     return &c->more;
 }
 
+/* Must what follows wait in the outlet? Not for long. */
+static bool
+client_is_closed(const struct mcpi_http_client *c)
+{
+    return mcpi_http_entries_are_closed(&c->entries) || c->holds || c->inlet.is_awaited;
+}
+
 /* One message; false: none can be taken now. */
 static bool
 client_take(struct mcpi_http_client *c)
@@ -353,7 +362,7 @@ client_take(struct mcpi_http_client *c)
     struct mcpi_out *out;
 
     if (c->ended || mcpi_outlet_is_empty(outlet) ||
-        (!c->closing && mcpi_http_entries_are_closed(&c->entries)))
+        (!c->closing && client_is_closed(c)))
         return false;
     if (!client_has_room(c)) {
         client_arm(c, &c->starved, STARVED_PAUSE);
@@ -363,6 +372,10 @@ client_take(struct mcpi_http_client *c)
     if (!out)
         return false;
     entry = mcpi_http_entries_open(&c->entries, out, &c->text);
+    if (c->entries.greeting == entry) {
+        c->greeted = true;
+        c->holds = c->wants_inlet;
+    }
     mcpi_http_entries_send(entry, &c->text, client_mirror(c, entry));
     return true;
 }
@@ -372,13 +385,15 @@ client_open_inlet(struct mcpi_http_client *c)
 {
     int r;
 
-    if (!c->wants_inlet || c->closing || c->entries.greeting)
+    if (!c->wants_inlet || !c->greeted || c->closing || c->entries.greeting)
         return;
+    c->holds = false;
     r = mcpi_http_inlet_open(&c->inlet, mcpi_peer_spoken(c->peer));
+    c->wants_inlet = r == MCP_E_NOMEM;
     if (r == MCP_E_NOMEM)
         client_arm(c, &c->starved, STARVED_PAUSE);
-    else
-        c->wants_inlet = false;
+    else if (r < 0)
+        client_wake(c); /* nobody waits for it */
 }
 
 static void
@@ -432,6 +447,7 @@ op_ready(struct mcpi_peer *peer)
         !mcpi_engine_version(c->engine, mcpi_peer_spoken(peer), &modern) || modern)
         return;
     c->wants_inlet = true;
+    c->greeted = false;
     client_wake(c);
 }
 
@@ -492,6 +508,7 @@ client_open_streams(struct mcpi_http_client *c)
     c->inlet.target = &c->target;
     c->inlet.peer = c->peer;
     c->inlet.lost = inlet_lost;
+    c->inlet.settled = inlet_settled;
     c->inlet.user = c;
     mcpi_http_inlet_init(&c->inlet);
     c->old.target = &c->target;
@@ -550,6 +567,7 @@ mcpi_http_client_new(const struct mcpi_http_client_options *opt,
     c->engine = opt->engine;
     c->no_stream = opt->no_stream;
     c->no_2024 = opt->no_2024;
+    c->names = opt->names;
     c->mirror = opt->mirror;
     c->closed = opt->closed;
     c->user = opt->user;

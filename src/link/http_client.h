@@ -34,6 +34,8 @@ struct mcpi_http_client_options {
     int64_t idle_us; /* silence on a response before it is given up; MCPI_NEVER */
     bool no_stream;  /* legacy: no GET */
     bool no_2024;    /* do not look for a server of 2024-11-05 */
+    /* From mcpi_http_fields_names; outlives the link. NULL: none. */
+    const struct mcpi_buf *names;
     /* Which arguments of a tool stand in headers; NULL: none are known. Borrowed until
      * the loop's next turn. Member NULL: none ever. */
     const struct mcpi_mirror *(*mirror)(void *user, const char *tool);

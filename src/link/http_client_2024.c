@@ -1,6 +1,7 @@
 /* http_client_2024.c - HTTP+SSE of 2024-11-05, the client's side */
 #include "link/http_client_2024.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "link/http_fields.h"
@@ -29,7 +30,15 @@ old_end(struct mcpi_http_old *old)
     bool was_open = mcpi_http_old_is_open(old);
 
     mcpi_http_old_close(old);
-    old->ops->ended(old->user, was_open);
+    old->ops->ended(old->user, was_open ? NULL : &old->refusal);
+}
+
+static void
+old_keep_refusal(struct mcpi_http_old *old, const struct mcpi_fault *fault)
+{
+    old->refusal = *fault;
+    (void)snprintf(old->why, sizeof(old->why), "%s", fault->why ? fault->why : "");
+    old->refusal.why = old->why;
 }
 
 static void
@@ -77,6 +86,8 @@ flow_ended(void *user, const struct mcpi_fault *fault)
     MCPI_LOG(mcpi_http_target_log(old->target), MCP_LOG_INFO,
              "http: the stream of 2024-11-05 ended: %s",
              fault && fault->why ? fault->why : "the server closed it");
+    if (fault && (fault->http == 401 || fault->http == 403))
+        old_keep_refusal(old, fault); /* it is there, for others */
     old_end(old);
 }
 
@@ -101,11 +112,12 @@ mcpi_http_old_done(struct mcpi_http_old *old)
 }
 
 int
-mcpi_http_old_open(struct mcpi_http_old *old)
+mcpi_http_old_open(struct mcpi_http_old *old, const struct mcpi_fault *refusal)
 {
     int r;
 
     mcpi_http_old_close(old);
+    old_keep_refusal(old, refusal);
     mcpi_buf_clear(&old->endpoint);
     mcpi_http_target_flow(old->target, &old->flow, old->target->url, &flow_ops, old);
     r = old_get(old);

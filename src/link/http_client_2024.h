@@ -15,15 +15,21 @@
 struct mcpi_http_old_ops {
     /* It is OPEN: target->post_url is where messages go. */
     void (*found)(void *user);
-    /* It ended: before that (there is no such server), or after it. It is closed. */
-    void (*ended)(void *user, bool was_open);
+    /* It ended, and is closed. After that: refusal is NULL. Before: there is no such
+     * server, and refusal says why nobody can be spoken to: that of initialize, or that
+     * of the GET if that one is for want of credentials. */
+    void (*ended)(void *user, const struct mcpi_fault *refusal);
 };
+
+#define MCPI_HTTP_WHY_MAX 200 /* of a refusal: a sentence */
 
 struct mcpi_http_old {
     struct mcpi_http_target *target;
     struct mcpi_peer *peer;
     const struct mcpi_http_old_ops *ops;
     void *user;
+    struct mcpi_fault refusal;
+    char why[MCPI_HTTP_WHY_MAX];
     struct mcpi_buf endpoint; /* terminated; empty: not known */
     struct mcpi_http_flow flow;
 };
@@ -33,8 +39,9 @@ void mcpi_http_old_init(struct mcpi_http_old *old);
 void mcpi_http_old_done(
     struct mcpi_http_old *old); /* target->post_url is as at first */
 
-/* Look for such a server. MCP_E_NOMEM, MCP_E_INVAL: it is closed. */
-int mcpi_http_old_open(struct mcpi_http_old *old);
+/* Look for such a server, because initialize was refused with that. MCP_E_NOMEM,
+ * MCP_E_INVAL: it is closed. */
+int mcpi_http_old_open(struct mcpi_http_old *old, const struct mcpi_fault *refusal);
 
 /* Silent; in any state. post_url stays as it is. */
 void mcpi_http_old_close(struct mcpi_http_old *old);

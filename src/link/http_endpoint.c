@@ -11,6 +11,9 @@
  */
 #include "link/http_endpoint.h"
 
+#include <string.h>
+#include <strings.h>
+
 #include "base/mem.h"
 #include "link/http_2024.h"
 #include "link/http_session.h"
@@ -281,15 +284,52 @@ mcpi_endpoint_close(struct mcpi_endpoint *endpoint)
 /* ---- serving --------------------------------------------------------------- */
 
 void
+mcpi_endpoint_log_refusal(const struct mcpi_endpoint *endpoint, const char *address,
+                          int status, const char *why)
+{
+    MCPI_LOG(endpoint->log, MCP_LOG_DEBUG, "http: %d to %s: %s", status,
+             address ? address : "a client", why);
+}
+
+void
 mcpi_endpoint_refuse(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn, int status,
                      const struct mcpi_id *id, int rpc_code, const char *message)
 {
     struct mcpi_http_out out;
 
+    mcpi_endpoint_log_refusal(endpoint, NULL, status, message);
     mcpi_http_refusal(&out, &endpoint->refusal, status, id, rpc_code, message);
     turn->served = NULL;
     turn->by = NULL;
     (void)mcpi_turn_reply(turn, &out); /* the carrier keeps what has not left */
+}
+
+/* Names as the options have them; of several with one name the first. */
+static void
+header_keep(struct mcpi_buf *into, const struct mcpi_http_in *in, const char *name)
+{
+    for (size_t i = 0; i < in->field_count; i++) {
+        if (strcasecmp(in->fields[i].name, name) != 0)
+            continue;
+        mcpi_buf_append(into, name, strlen(name) + 1);
+        mcpi_buf_append(into, in->fields[i].value, strlen(in->fields[i].value) + 1);
+        return;
+    }
+}
+
+int
+mcpi_endpoint_keep_headers(struct mcpi_endpoint *endpoint,
+                           const struct mcpi_http_in *in, struct mcpi_arrival *into)
+{
+    const char *const *name = endpoint->http->headers;
+    struct mcpi_buf *kept = &endpoint->kept;
+
+    mcpi_buf_clear(kept);
+    for (; name && *name; name++)
+        header_keep(kept, in, *name);
+    into->said = kept->data;
+    into->said_len = kept->len;
+    return kept->status;
 }
 
 /* Whose session is it, as far as the head says? Only sessions live on one shard, and
@@ -386,6 +426,7 @@ mcpi_endpoint_new(const struct mcpi_endpoint_options *opt,
     mcpi_flush_init(&endpoint->flush, on_flush);
     mcpi_buf_init(&endpoint->scratch, mem, max);
     mcpi_buf_init(&endpoint->refusal, mem, max);
+    mcpi_buf_init(&endpoint->kept, mem, SIZE_MAX); /* the carrier has a limit */
     r = endpoint_fill(endpoint);
     if (r < 0) {
         mcpi_endpoint_free(endpoint);
@@ -407,5 +448,6 @@ mcpi_endpoint_free(struct mcpi_endpoint *endpoint)
     mcpi_map_done(&endpoint->sessions);
     mcpi_buf_done(&endpoint->scratch);
     mcpi_buf_done(&endpoint->refusal);
+    mcpi_buf_done(&endpoint->kept);
     mcpi_free(endpoint->mem, endpoint);
 }

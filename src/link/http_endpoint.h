@@ -107,6 +107,7 @@ struct mcpi_endpoint {
     struct mcpi_list tickets; /* somebody is asked who they are */
     struct mcpi_buf scratch;  /* one message on its way out; has room for a frame */
     struct mcpi_buf refusal;  /* one refusal, likewise */
+    struct mcpi_buf kept;     /* headers of one request, for its handler */
     struct mcpi_list old_sessions;    /* of the transport of 2024; http_2024.c */
     struct mcpi_old_table *old_table; /* likewise, while there are any; else NULL */
     uint64_t next_stream;
@@ -125,11 +126,21 @@ void mcpi_endpoint_check(struct mcpi_endpoint *endpoint);
 /* So many more, or less: session_count and the gauges are kept here, nowhere else. */
 void mcpi_endpoint_count(struct mcpi_endpoint *endpoint, int sessions, int streams);
 
+/* A refusal, for the log; address: of the client, NULL: not known. At debug level, or
+ * strangers could fill it. */
+void mcpi_endpoint_log_refusal(const struct mcpi_endpoint *endpoint,
+                               const char *address, int status, const char *why);
+
 /* Refuse a request, with a JSON-RPC error; id NULL: none. The turn is the carrier's
  * again. */
 void mcpi_endpoint_refuse(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
                           int status, const struct mcpi_id *id, int rpc_code,
                           const char *message);
+
+/* Headers that handlers may read: into->said, good until the next call. MCP_E_NOMEM. */
+int mcpi_endpoint_keep_headers(struct mcpi_endpoint *endpoint,
+                               const struct mcpi_http_in *in,
+                               struct mcpi_arrival *into);
 
 /* The shared peers, made anew if they were given up; NULL: there is none. */
 struct mcpi_peer *mcpi_endpoint_anonymous(struct mcpi_endpoint *endpoint);

@@ -209,24 +209,28 @@ replay_run(struct replay *replay)
                          replay);
 }
 
-bool
-mcpi_http_event_has_rest(struct mcpi_http_stream *s)
+int
+mcpi_http_event_find_rest(struct mcpi_http_stream *s)
 {
     struct replay replay = {.stream = s};
+    int r = replay_run(&replay);
 
-    return replay_run(&replay) == 0;
+    return r == 0 || r == MCP_E_INVAL ? r : MCP_E_CLOSED;
 }
 
-void
+int
 mcpi_http_event_replay(struct mcpi_http_stream *s, struct mcpi_buf *batch)
 {
     struct replay replay = {.stream = s, .into = batch};
+    int r = replay_run(&replay);
 
-    (void)replay_run(&replay); /* then there is nothing, and that is the end of it */
     if (batch->len > 0)
-        return;
+        return 0;
     if (replay.failed)
         mcpi_http_stream_fail(s, MCP_E_NOMEM);
+    else if (r != 0 && r != MCP_E_INVAL)
+        return MCP_E_CLOSED;
     else
         s->sent = s->events;
+    return 0;
 }

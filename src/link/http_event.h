@@ -44,10 +44,12 @@ void mcpi_http_event_done(struct mcpi_http_stream *stream, int status);
 /* Take and keep what waits, up to MCPI_HTTP_BATCH. True: the answer is the last. */
 bool mcpi_http_event_fill(struct mcpi_http_stream *stream, struct mcpi_buf *batch);
 
-/* Does the store have all that the turn has not got (stream->sent)? */
-bool mcpi_http_event_has_rest(struct mcpi_http_stream *stream);
+/* Has the store all that the turn has not got (stream->sent)? MCP_E_INVAL: no;
+ * MCP_E_CLOSED: it cannot tell. */
+int mcpi_http_event_find_rest(struct mcpi_http_stream *stream);
 
-/* Append that, up to MCPI_HTTP_BATCH. What the store has lost meanwhile stays lost. */
-void mcpi_http_event_replay(struct mcpi_http_stream *stream, struct mcpi_buf *batch);
+/* Append that, up to MCPI_HTTP_BATCH. What the store has lost meanwhile stays lost.
+ * MCP_E_CLOSED: it cannot tell now, and nothing was appended. */
+int mcpi_http_event_replay(struct mcpi_http_stream *stream, struct mcpi_buf *batch);
 
 #endif

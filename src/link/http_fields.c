@@ -135,6 +135,22 @@ mcpi_http_fields_given(struct mcpi_buf *into, const char *const *lines, mcp_erro
     return r;
 }
 
+int
+mcpi_http_fields_names(struct mcpi_buf *into, const char *const *names, mcp_error *err)
+{
+    for (size_t i = 0; names && names[i]; i++) {
+        const char *blank = strchr(names[i], ' ');
+
+        if (!blank || blank == names[i] || !blank[1] || strchr(blank + 1, ' '))
+            return mcpi_error_set(err, MCP_E_INVAL, "name %zu is not \"method member\"",
+                                  i + 1);
+        mcpi_buf_append(into, names[i], strlen(names[i]) + 1);
+    }
+    if (into->status < 0)
+        return mcpi_error_set(err, into->status, "no room for the names");
+    return 0;
+}
+
 /* ---- those of the protocol ------------------------------------------------- */
 
 void
@@ -150,11 +166,27 @@ mcpi_http_fields_get(struct mcpi_buf *into)
     (void)mcpi_http_fields_add(into, "Accept", "text/event-stream");
 }
 
+/* The member that a method of an extension names something by, or NULL. */
+static const char *
+name_member(const struct mcpi_buf *names, const struct mcpi_rpc *rpc)
+{
+    for (size_t i = 0; names && i < names->len; i += strlen(names->data + i) + 1) {
+        const char *text = names->data + i;
+
+        if (strncmp(text, rpc->method_name, rpc->method_len) == 0 &&
+            text[rpc->method_len] == ' ')
+            return text + rpc->method_len + 1;
+    }
+    return NULL;
+}
+
 /* What Mcp-Name repeats, or NULL (basic/transports/streamable-http, Standard Request
  * Headers). */
 static const mcp_json *
-name_source(const struct mcpi_rpc *rpc)
+name_source(const struct mcpi_rpc *rpc, const struct mcpi_buf *names)
 {
+    const char *member;
+
     switch (rpc->method) {
     case MCPI_METHOD_TOOLS_CALL:
     case MCPI_METHOD_PROMPTS_GET:
@@ -162,7 +194,8 @@ name_source(const struct mcpi_rpc *rpc)
     case MCPI_METHOD_RESOURCES_READ:
         return mcp_json_get(rpc->params, "uri");
     default:
-        return NULL;
+        member = name_member(names, rpc);
+        return member ? mcp_json_get(rpc->params, member) : NULL;
     }
 }
 
@@ -189,14 +222,14 @@ mirror_line(struct mcpi_buf *into, const char *before, const char *name,
 
 int
 mcpi_http_fields_mirror(struct mcpi_buf *into, const struct mcpi_rpc *rpc,
-                        const struct mcpi_mirror *mirror)
+                        const struct mcpi_buf *names, const struct mcpi_mirror *mirror)
 {
     const mcp_json *arguments = mcp_json_get(rpc->params, "arguments");
     int r;
 
     r = line_write(into, "Mcp-Method", rpc->method_name, rpc->method_len);
     if (r == 0)
-        r = mirror_line(into, "", "Mcp-Name", name_source(rpc));
+        r = mirror_line(into, "", "Mcp-Name", name_source(rpc, names));
     for (size_t i = 0; r == 0 && i < mcpi_mirror_count(mirror); i++)
         r = mirror_line(into, "Mcp-Param-", mcpi_mirror_name(mirror, i),
                         mcpi_mirror_value(mirror, i, arguments));

@@ -22,13 +22,20 @@ int mcpi_http_fields_add(struct mcpi_buf *into, const char *name, const char *va
 int mcpi_http_fields_given(struct mcpi_buf *into, const char *const *lines,
                            mcp_error *err);
 
+/* Check and append what a user says of methods that are not the protocol's, "method
+ * member", ending with NULL; each gets a terminator. MCP_E_INVAL with err. */
+int mcpi_http_fields_names(struct mcpi_buf *into, const char *const *names,
+                           mcp_error *err);
+
 /* Accept, and Content-Type, of a POST; of a GET. */
 void mcpi_http_fields_post(struct mcpi_buf *into);
 void mcpi_http_fields_get(struct mcpi_buf *into);
 
-/* Mcp-Method, Mcp-Name and Mcp-Param-* of a modern request; mirror: what the tool that
- * it calls has in headers, or NULL. A null argument, or none, has no header. */
+/* Mcp-Method, Mcp-Name and Mcp-Param-* of a modern request; names: from above; mirror:
+ * what the tool that it calls has in headers. Both may be NULL. A null argument, or
+ * none, has no header. */
 int mcpi_http_fields_mirror(struct mcpi_buf *into, const struct mcpi_rpc *rpc,
+                            const struct mcpi_buf *names,
                             const struct mcpi_mirror *mirror);
 
 #endif

@@ -42,6 +42,7 @@ struct post {
     const char *version; /* our constant for it; NULL: none, or unknown */
     const char *stamp;   /* of _meta, or NULL */
     bool modern_header;
+    struct mcpi_arrival arrival; /* as it is handed up */
 };
 
 /* ---- answers --------------------------------------------------------------- */
@@ -82,6 +83,8 @@ post_refuse_version(const struct post *post)
     mcpi_engine_refuse_version(post->endpoint->engine, &id, post->header, buf);
     if (buf->status < 0)
         return post_refuse_memory(post);
+    mcpi_endpoint_log_refusal(post->endpoint, post->in->address, out.status,
+                              "Unsupported protocol version");
     out.body = buf->data;
     out.body_len = buf->len;
     (void)mcpi_turn_reply(post->turn, &out); /* the carrier keeps what has not left */
@@ -212,16 +215,13 @@ static void
 post_receive(struct post *post, struct mcpi_peer *peer, struct mcpi_outlet *outlet,
              const char *version)
 {
-    const struct mcpi_arrival arrival = {
-        .take_doc = post->doc,
-        .rpc = &post->rpc,
-        .outlet = outlet,
-        .version = version,
-        .principal = *post->principal ? post->principal : NULL,
-    };
-
+    post->arrival.take_doc = post->doc;
+    post->arrival.rpc = &post->rpc;
+    post->arrival.outlet = outlet;
+    post->arrival.version = version;
+    post->arrival.principal = *post->principal ? post->principal : NULL;
     post->doc = NULL;
-    mcpi_peer_receive(peer, &arrival, mcpi_loop_now(post->endpoint->loop));
+    mcpi_peer_receive(peer, &post->arrival, mcpi_loop_now(post->endpoint->loop));
 }
 
 /* A request gets a stream of its own. */
@@ -244,7 +244,9 @@ post_open(struct post *post, struct mcpi_http_stream_options *opt, const char *v
         return post_refuse(post, 406, MCPI_RPC_INVALID_REQUEST,
                            "Not acceptable: Accept does not allow what the answer is");
     opt->resumable = opt->session && opt->may_sse && endpoint->http->store;
-    r = mcpi_http_stream_new(opt, &stream);
+    r = mcpi_endpoint_keep_headers(post->endpoint, post->in, &post->arrival);
+    if (r == 0)
+        r = mcpi_http_stream_new(opt, &stream);
     if (r < 0)
         return post_refuse_memory(post);
     post_receive(post, opt->peer, stream->outlet, version);
@@ -426,7 +428,9 @@ post_initialize(struct post *post)
         mcpi_session_end(session, "initialize was refused");
         return false;
     }
-    if (!*mcpi_peer_agreed_version(session->peer) && mcpi_peer_is_idle(session->peer))
+    if (*mcpi_peer_agreed_version(session->peer))
+        mcpi_session_begun(session);
+    else if (mcpi_peer_is_idle(session->peer))
         session_abandon(session);
     return true;
 }

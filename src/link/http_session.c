@@ -181,6 +181,24 @@ session_end_streams(struct mcpi_list *list)
 }
 
 static void
+session_tell(const struct mcpi_session *session, bool begun)
+{
+    const mcp_http_options *http = session->endpoint->http;
+
+    if (http->on_session)
+        http->on_session(http->session_user, session->id, begun);
+}
+
+void
+mcpi_session_begun(struct mcpi_session *session)
+{
+    if (session->begun)
+        return;
+    session->begun = true;
+    session_tell(session, true);
+}
+
+static void
 session_free(struct mcpi_session *session)
 {
     struct mcpi_endpoint *endpoint = session->endpoint;
@@ -195,6 +213,8 @@ session_free(struct mcpi_session *session)
     mcpi_peer_free(session->peer);
     if (store)
         store->forget(store->self, session->id, 0);
+    if (session->begun)
+        session_tell(session, false);
     mcpi_free(endpoint->mem, session->principal);
     mcpi_free(endpoint->mem, session);
     mcpi_endpoint_count(endpoint, -1, 0);
@@ -503,7 +523,8 @@ get_refuse(struct mcpi_session *session, struct mcpi_turn *turn, int status)
                              "Too many streams of this session");
     else
         mcpi_endpoint_refuse(endpoint, turn, 503, NULL, MCPI_RPC_INTERNAL_ERROR,
-                             "Out of memory");
+                             status == MCP_E_CLOSED ? "The event store has failed"
+                                                    : "Out of memory");
 }
 
 void

@@ -34,6 +34,7 @@ struct mcpi_session {
     size_t kept_count;
     struct mcpi_timer idle;
     bool is_used; /* something was asked of it since its initialize */
+    bool begun;   /* the program was told so */
     struct mcpi_flush flush;
     int64_t touched;  /* when somebody last asked something */
     bool ending;      /* not found any more, and nothing is stored */
@@ -57,12 +58,15 @@ struct mcpi_session *mcpi_session_find(struct mcpi_endpoint *endpoint, const cha
 /* Which shard an id names; MCP_E_INVAL: it is no id of ours. */
 int mcpi_session_shard(const char *id, unsigned *ret_shard);
 
+/* It is initialized: the program is told, and later of its end. */
+void mcpi_session_begun(struct mcpi_session *session);
+
 /* Something was asked of it: it is not idle. */
 void mcpi_session_touch(struct mcpi_session *session);
 
 /* GET: listen, or come back for a stream (Last-Event-ID). The turn is answered: 405 if
  * there are only JSON answers, 400 for an event that is not known, 429 if too many
- * listen.
+ * listen, 503 if the store has failed.
  */
 void mcpi_session_get(struct mcpi_session *session, struct mcpi_turn *turn,
                       const struct mcpi_http_in *in);

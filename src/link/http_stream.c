@@ -234,6 +234,17 @@ stream_rest(struct mcpi_http_stream *s)
         stream_settle(s);
 }
 
+/* The store cannot tell the rest now: what follows would hide it, so the client must come
+ * back for both. */
+static void
+stream_send_back(struct mcpi_http_stream *s)
+{
+    if (stream_is_resumable(s))
+        stream_let_go(s);
+    else
+        stream_abort(s);
+}
+
 static void
 stream_say(struct mcpi_http_stream *s)
 {
@@ -243,8 +254,10 @@ stream_say(struct mcpi_http_stream *s)
 
     while (!s->busy && !s->failed && said < MCPI_HTTP_BATCH) {
         batch = mcpi_http_event_scratch(s);
-        if (s->sent < s->events)
-            mcpi_http_event_replay(s, batch);
+        if (s->sent < s->events && mcpi_http_event_replay(s, batch) < 0) {
+            stream_send_back(s);
+            return;
+        }
         if (batch->len == 0 && stream_may_take(s))
             answered = mcpi_http_event_fill(s, batch);
         if (batch->len == 0)
@@ -477,13 +490,16 @@ mcpi_http_stream_resume(struct mcpi_http_stream *s, uint64_t after,
 {
     struct mcpi_turn *old;
     uint64_t sent = s->sent;
+    int r = 0;
 
     if (!s->resumable || after > s->events)
         return MCP_E_INVAL;
     s->sent = after;
-    if (after < s->events && !mcpi_http_event_has_rest(s)) {
+    if (after < s->events)
+        r = mcpi_http_event_find_rest(s);
+    if (r < 0) {
         s->sent = sent;
-        return MCP_E_INVAL;
+        return r;
     }
     if (s->turn) {
         old = mcpi_http_stream_release(s);
@@ -502,16 +518,18 @@ mcpi_http_stream_replay(const struct mcpi_http_stream_options *opt, uint64_t num
                         uint64_t after)
 {
     struct mcpi_http_stream *s = stream_alloc(opt);
+    int r;
 
     if (!s)
         return MCP_E_NOMEM;
     s->is_get = false; /* it is told nothing new */
     s->number = number;
     s->sent = after;
-    if (!s->resumable || !mcpi_http_event_has_rest(s)) {
+    r = s->resumable ? mcpi_http_event_find_rest(s) : MCP_E_INVAL;
+    if (r < 0) {
         mcpi_list_remove(&s->in_endpoint);
         mcpi_free(opt->endpoint->mem, s);
-        return MCP_E_INVAL;
+        return r;
     }
     s->events = UINT64_MAX;
     s->settled = true;

@@ -73,13 +73,14 @@ void mcpi_http_stream_end(struct mcpi_http_stream *stream);
 
 /* Give a stream this turn: the head, what the store has after that event, then what
  * follows. A turn it still has is aborted: the client knows better than we do that it
- * is dead. MCP_E_INVAL: not known, or not any more; the turn is untouched. */
+ * is dead. MCP_E_INVAL: not known, or not any more; MCP_E_CLOSED: the store cannot tell;
+ * the turn is untouched. */
 int mcpi_http_stream_resume(struct mcpi_http_stream *stream, uint64_t after,
                             struct mcpi_turn *turn);
 
 /* A stream that has ended meanwhile: say what the store has of it after that event, and
  * end. opt->peer is not looked at. MCP_E_INVAL: not known, or not any more;
- * MCP_E_NOMEM; the turn is untouched. */
+ * MCP_E_CLOSED, MCP_E_NOMEM; the turn is untouched. */
 int mcpi_http_stream_replay(const struct mcpi_http_stream_options *opt, uint64_t number,
                             uint64_t after);
 

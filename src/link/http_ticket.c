@@ -129,6 +129,7 @@ ticket_refuse(mcp_http_ticket *ticket, struct mcpi_turn *turn)
     mcp_http_field fields[2];
     struct mcpi_http_out out;
 
+    mcpi_endpoint_log_refusal(ticket->endpoint, NULL, ticket->status, ticket->message);
     mcpi_http_refusal(&out, &ticket->endpoint->refusal, ticket->status, NULL,
                       ticket->status >= 500 ? MCPI_RPC_INTERNAL_ERROR
                                             : MCPI_RPC_INVALID_REQUEST,

@@ -18,6 +18,7 @@ start_for_cancel(mcp_request *req, mcp_result *out, void *user)
     (void)out;
     (void)user;
     (void)desk_of(req);
+    assert_null(mcp_request_server(req)); /* it is a client's */
     return mcp_request_on_cancel(req, finish_canceled, req, NULL);
 }
 

@@ -333,7 +333,8 @@ try_all(mcp_request *req, mcp_result *out, void *user)
     (void)desk_of(req);
     assert_false(mcp_request_can_ask(req, MCP_ASK_FORM));
     assert_int_equal(mcp_request_roots(req, "k"), MCP_E_STATE);
-    assert_int_equal(mcp_request_call(req, "ping", NULL, 0, NULL, NULL), MCP_E_INVAL);
+    assert_int_equal(mcp_request_call(req, "ping", NULL, NULL, NULL, NULL),
+                     MCP_E_INVAL);
     assert_int_equal(mcp_request_bind(req, &number), MCP_E_STATE);
     assert_int_equal(mcp_request_log(req, MCP_SEVERITY_ALERT, NULL, "x"), 0);
     assert_int_equal(mcp_request_progress(req, 1, 2, "half"), 0);

@@ -458,12 +458,12 @@ time_of_a_question_does_not_count_as_a_run(void **state)
 
     (void)state;
     ask_start_with(&raw, false,
-                   MCP_TOOL(.run = twice_run, .user = &twice, .limit_ms = 500),
+                   MCP_TOOL(.run = twice_run, .user = &twice, .limit_ms = 2500),
                    MCP_SERVER_OPTIONS(.page = 0));
     ask_call(&raw, "1", "");
     ask_expect(&raw, ROOTS("1"));
     ask_expect(&raw, ROOTS("2"));
-    until = raw_now_ms() + 600;
+    until = raw_now_ms() + 2700;
     while (raw_now_ms() < until)
         raw_pause();
     ask_send(&raw, NO_ROOTS("1"));

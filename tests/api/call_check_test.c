@@ -216,7 +216,7 @@ a_list_that_cannot_be_had_loses_no_answer(void **state)
     assert_int_equal(call_t(&w, NULL, NULL), 0);
     plan_call(&w, OUTPUT("x"));
     plan_list(&w, NULL);
-    assert_int_equal(call_t(&w, &MCP_CALL_OPTIONS(.timeout_ms = 200), NULL), 0);
+    assert_int_equal(call_t(&w, &MCP_CALL_OPTIONS(.timeout_ms = 2500), NULL), 0);
     script_line(&w.f.s, FRAME, 1); /* of the list */
     fixture_close(&w.f);
 }
@@ -256,20 +256,170 @@ pages_without_end_have_an_end(void **state)
     fixture_close(&w.f);
 }
 
+/* Each time the list may have become better. */
 static void
-a_schema_that_is_none_is_warned_of_once(void **state)
+a_schema_that_is_none_ends_its_calls(void **state)
 {
     struct watched w;
+    mcp_error err;
     int i;
 
     watched_open(&w, state);
-    plan_list(&w, LIST(TOOL("t", "nothing"), ""));
-    for (i = 0; i < 3; i++) {
-        plan_call(&w, OUTPUT("x"));
-        assert_int_equal(call_t(&w, NULL, NULL), 0);
+    for (i = 0; i < 2; i++) {
+        plan_list(&w, LIST(TOOL("t", "nothing"), ""));
+        plan_call(&w, OUTPUT(1));
+        assert_int_equal(call_t(&w, NULL, &err), MCP_E_PROTO);
+        if (!strstr(err.message, "the output of tool t cannot be checked by its "
+                                 "schema: #/properties/n/type "))
+            fail_msg("%s", err.message);
     }
-    assert_int_equal(atomic_load(&w.warnings), 1);
-    assert_non_null(strstr(w.line, "the output of tool t is not checked: "));
+    plan_list(&w, LIST(TOOL("t", "integer"), ""));
+    plan_call(&w, OUTPUT(1));
+    assert_int_equal(call_t(&w, NULL, NULL), 0);
+    assert_int_equal(atomic_load(&w.warnings), 0);
+    fixture_close(&w.f);
+}
+
+/* A promise in JSON Schema, and what is given for it. */
+struct given {
+    const char *schema, *output;
+    int status;
+};
+
+static void
+give(const struct given *given, void **state)
+{
+    char list[512], answer[256];
+    struct watched w;
+
+    snprintf(list, sizeof list,
+             LIST("{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"},"
+                  "\"outputSchema\":%s}",
+                  ""),
+             given->schema);
+    snprintf(answer, sizeof answer,
+             "\"result\":{\"resultType\":\"complete\",\"content\":[],"
+             "\"structuredContent\":%s}",
+             given->output);
+    watched_open(&w, state);
+    plan_list(&w, list);
+    plan_call(&w, answer);
+    if (call_t(&w, NULL, NULL) != given->status)
+        fail_msg("%s for %s", given->output, given->schema);
+    assert_int_equal(atomic_load(&w.warnings), 0);
+    fixture_close(&w.f);
+}
+
+#define PAIR "\"prefixItems\":[{\"type\":\"integer\"},{\"type\":\"string\"}]"
+
+static void
+a_promise_without_a_dialect_is_of_the_newest(void **state)
+{
+    static const struct given rows[] = {
+        {"{\"properties\":{\"p\":{" PAIR "}}}", "{\"p\":[1,\"a\"]}", 0},
+        {"{\"properties\":{\"p\":{" PAIR "}}}", "{\"p\":[\"a\",1]}", MCP_E_PROTO},
+        {"{\"$schema\":\"http://json-schema.org/draft-07/schema#\","
+         "\"properties\":{\"p\":{" PAIR "}}}",
+         "{\"p\":[\"a\",1]}", 0}, /* where there is no such keyword */
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        give(&rows[i], state);
+}
+
+static void
+a_promise_may_refer_to_its_own_parts(void **state)
+{
+    static const struct given rows[] = {
+        {"{\"properties\":{\"n\":{\"$ref\":\"#/$defs/n\"}},"
+         "\"$defs\":{\"n\":{\"type\":\"integer\"}}}",
+         "{\"n\":1}", 0},
+        {"{\"properties\":{\"n\":{\"$ref\":\"#/$defs/n\"}},"
+         "\"$defs\":{\"n\":{\"type\":\"integer\"}}}",
+         "{\"n\":\"1\"}", MCP_E_PROTO},
+        {"{\"properties\":{\"n\":{\"$ref\":\"#here\"}},"
+         "\"$defs\":{\"n\":{\"$anchor\":\"here\",\"type\":\"integer\"}}}",
+         "{\"n\":1}", 0},
+        {"{\"properties\":{\"n\":{\"$ref\":\"#here\"}},"
+         "\"$defs\":{\"n\":{\"$anchor\":\"here\",\"type\":\"integer\"}}}",
+         "{\"n\":\"1\"}", MCP_E_PROTO},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        give(&rows[i], state);
+}
+
+static void
+output_may_be_of_any_type_and_of_no_weight(void **state)
+{
+    static const struct given rows[] = {
+        {"{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}", "[1,2]", 0},
+        {"{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}", "[1,\"2\"]",
+         MCP_E_PROTO},
+        {"{\"type\":\"integer\"}", "0", 0},
+        {"{\"type\":\"integer\"}", "false", MCP_E_PROTO},
+        {"{\"type\":\"integer\"}", "null", MCP_E_PROTO},
+        {"{\"type\":\"boolean\"}", "false", 0},
+        {"{\"type\":\"string\"}", "\"\"", 0},
+        {"{\"type\":\"null\"}", "null", 0},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        give(&rows[i], state);
+}
+
+#define ODD                                                  \
+    "{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}," \
+    "\"outputSchema\":{\"$schema\":\"https://odd.example/dialect\"}}"
+
+/* Such a tool can be listed, and others are checked as ever. */
+static void
+a_promise_that_cannot_be_read_harms_no_other(void **state)
+{
+    static const char *const list = LIST(ODD "," TOOL("u", "integer"), "");
+    mcp_reply *reply = NULL;
+    struct watched w;
+    mcp_error err;
+
+    watched_open(&w, state);
+    plan_list(&w, list);
+    assert_int_equal(mcp_client_list_tools(w.f.client, NULL, NULL, &reply, NULL), 0);
+    assert_int_equal(mcp_json_count(mcp_reply_items(reply)), 2);
+    mcp_reply_free(reply);
+    plan_call(&w, NO_OUTPUT);
+    assert_int_equal(call_t(&w, NULL, NULL), 0);
+    plan_call(&w, OUTPUT(1));
+    assert_int_equal(call_t(&w, NULL, &err), MCP_E_PROTO);
+    assert_string_equal(err.message,
+                        "the output of tool t cannot be checked by its schema: "
+                        "#/$schema is a dialect that is not supported: "
+                        "https://odd.example/dialect");
+    plan_list(&w, list);
+    plan_call(&w, OUTPUT(1));
+    assert_int_equal(mcp_client_call_tool(w.f.client, "u", NULL, NULL, NULL, NULL), 0);
+    plan_call(&w, OUTPUT("x"));
+    assert_int_equal(mcp_client_call_tool(w.f.client, "u", NULL, NULL, NULL, NULL),
+                     MCP_E_PROTO);
+    fixture_close(&w.f);
+}
+
+/* As servers had it before there were versions. */
+static void
+a_result_of_another_shape_is_given_whole(void **state)
+{
+    mcp_reply *reply = NULL;
+    struct watched w;
+
+    watched_open(&w, state);
+    plan_call(&w, "\"result\":{\"toolResult\":{\"n\":7}}");
+    assert_int_equal(mcp_client_call_tool(w.f.client, "t", NULL, NULL, &reply, NULL),
+                     0);
+    assert_int_equal(
+        mcp_json_int(
+            mcp_json_get(mcp_json_get(mcp_reply_result(reply), "toolResult"), "n"), 0),
+        7);
+    assert_string_equal(mcp_reply_text(reply), "");
+    mcp_reply_free(reply);
     fixture_close(&w.f);
 }
 
@@ -282,6 +432,10 @@ a_client_may_trust_its_server(void **state)
 
     watched_open_with(&w, state, &SCRIPT_OPTIONS(.no_output_check = true));
     plan_list(&w, LIST(TOOL("t", "integer"), ""));
+    assert_int_equal(mcp_client_list_tools(w.f.client, NULL, NULL, NULL, NULL), 0);
+    plan_call(&w, OUTPUT("x"));
+    assert_int_equal(call_t(&w, NULL, NULL), 0);
+    plan_list(&w, LIST(ODD, ""));
     assert_int_equal(mcp_client_list_tools(w.f.client, NULL, NULL, NULL, NULL), 0);
     plan_call(&w, OUTPUT("x"));
     assert_int_equal(call_t(&w, NULL, NULL), 0);
@@ -343,7 +497,7 @@ L5_the_total_covers_the_list(void **state)
     mcp_call *call;
 
     watched_open(&w, state);
-    call = start_until_list(&w, &MCP_CALL_OPTIONS(.total_ms = 300));
+    call = start_until_list(&w, &MCP_CALL_OPTIONS(.total_ms = 2500));
     told_await(&w.f.told, done, 1);
     assert_int_equal(told_status(&w.f.told), MCP_E_TOTAL_TIMEOUT);
     mcp_call_free(call);
@@ -470,11 +624,11 @@ workers_block(struct watched *w, bool block)
 static void
 L5_the_clocks_cover_the_check(void **state)
 {
-    const mcp_call_options opts[] = {MCP_CALL_OPTIONS(.total_ms = 200),
-                                     MCP_CALL_OPTIONS(.timeout_ms = 200)};
+    const mcp_call_options opts[] = {MCP_CALL_OPTIONS(.total_ms = 2500),
+                                     MCP_CALL_OPTIONS(.timeout_ms = 2500)};
     const int ends[] = {MCP_E_TOTAL_TIMEOUT, MCP_E_TIMEOUT};
     struct watched w;
-    mcp_call *call;
+    mcp_call *calls[2];
     size_t i;
 
     watched_open(&w, state);
@@ -482,13 +636,15 @@ L5_the_clocks_cover_the_check(void **state)
     plan_list(&w, LIST(TOOL("t", "integer"), ""));
     assert_int_equal(call_t(&w, NULL, NULL), 0);
     workers_block(&w, true);
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < 2; i++) { /* at once: the time passes only once */
         plan_call(&w, OUTPUT(1));
-        assert_int_equal(
-            mcp_client_start_tool(w.f.client, "t", NULL, &opts[i], NULL, NULL, &call),
-            0);
-        assert_int_equal(mcp_call_wait(call, 10000, NULL, NULL), ends[i]);
-        mcp_call_free(call);
+        assert_int_equal(mcp_client_start_tool(w.f.client, "t", NULL, &opts[i], NULL,
+                                               NULL, &calls[i]),
+                         0);
+    }
+    for (i = 0; i < 2; i++) {
+        assert_int_equal(mcp_call_wait(calls[i], 10000, NULL, NULL), ends[i]);
+        mcp_call_free(calls[i]);
     }
     workers_block(&w, false);
     plan_call(&w, OUTPUT(1));
@@ -646,7 +802,13 @@ TEST_MAIN(IN_BOTH_ERAS(an_unknown_tool_has_the_list_fetched_once),
           IN_BOTH_ERAS(a_list_that_cannot_be_had_loses_no_answer),
           IN_BOTH_ERAS(a_server_that_goes_meanwhile_has_answered),
           TEST(pages_without_end_have_an_end),
-          TEST(a_schema_that_is_none_is_warned_of_once),
+          TEST(a_schema_that_is_none_ends_its_calls),
+          IN_BOTH_ERAS(a_promise_without_a_dialect_is_of_the_newest),
+          IN_BOTH_ERAS(a_promise_may_refer_to_its_own_parts),
+          TEST(output_may_be_of_any_type_and_of_no_weight),
+          IN_BOTH_ERAS(a_promise_that_cannot_be_read_harms_no_other),
+          TEST_AS("legacy.a_result_of_another_shape_is_given_whole",
+                  a_result_of_another_shape_is_given_whole, &legacy),
           TEST(a_client_may_trust_its_server),
           TEST(calls_of_any_method_are_not_checked),
           IN_BOTH_ERAS(L1_a_cancel_covers_the_list),

@@ -53,9 +53,10 @@ relay_open(struct relay *relay, void **state)
     relay->f.client = script_client(
         &relay->f.s, &SCRIPT_OPTIONS(.allocator = &relay->f.mem.allocator,
                                      .elicit = {.run = think, .user = &relay->inside}));
-    assert_int_equal(mcp_server_new(&MCP_SERVER_OPTIONS(.name = "r", .version = "1"),
+    assert_int_equal(mcp_server_new(&MCP_SERVER_OPTIONS(.name = "r", .version = "1",
+                                                        .stop_ms = 20000),
                                     &relay->server, NULL),
-                     0);
+                     0); /* its handlers end before it is gone */
     assert_int_equal(mcp_server_add_tool(
                          relay->server,
                          &MCP_TOOL(.name = "relay", .run = tool_relay, .user = relay),

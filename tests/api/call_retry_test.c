@@ -451,7 +451,7 @@ a_list_that_cannot_be_had_leaves_the_refusal(void **state)
     expect_refusal(&w, NULL, "refusal 3");
     plan_call(&w, REFUSED(5));
     plan_list(&w, NULL);
-    expect_refusal(&w, &MCP_CALL_OPTIONS(.timeout_ms = 200), "refusal 5");
+    expect_refusal(&w, &MCP_CALL_OPTIONS(.timeout_ms = 2500), "refusal 5");
     assert_non_null(strstr(script_line(&w.f.s, FRAME, 1), "\"requestId\":8,"));
     expect_sent(&w, 4, 4);
     fixture_close(&w.f);
@@ -610,7 +610,7 @@ L5_the_total_covers_all_legs(void **state)
     (void)state;
     for (again = 0; again < 2; again++) {
         watched_open(&w);
-        call = start_until(&w, again, &MCP_CALL_OPTIONS(.total_ms = 800));
+        call = start_until(&w, again, &MCP_CALL_OPTIONS(.total_ms = 2500));
         told_await(&w.f.told, done, 1);
         assert_int_equal(told_status(&w.f.told), MCP_E_TOTAL_TIMEOUT);
         mcp_call_free(call);

@@ -267,10 +267,10 @@ L1_a_timeout_names_the_round_under_way(void **state)
     script_plan(&a.f.s, "tools/call", ASKS("a"));
     script_plan(&a.f.s, "tools/call", NULL);
     assert_int_equal(mcp_client_call_tool(a.f.client, "t", NULL,
-                                          &MCP_CALL_OPTIONS(.timeout_ms = 300), NULL,
+                                          &MCP_CALL_OPTIONS(.timeout_ms = 2500), NULL,
                                           &err),
                      MCP_E_TIMEOUT);
-    assert_string_equal(err.message, "tools/call timed out after 300 ms");
+    assert_string_equal(err.message, "tools/call timed out after 2500 ms");
     assert_has(script_line(&a.f.s, FRAME, 1), "\"requestId\":2,");
     asked_close(&a);
 }
@@ -361,7 +361,7 @@ L2_who_is_asked_has_no_timeout_but_the_total(void **state)
     script_plan(&a.f.s, "tools/call", ASKS("a"));
     assert_int_equal(
         mcp_client_call_tool(a.f.client, "t", NULL,
-                             &MCP_CALL_OPTIONS(.timeout_ms = 20000, .total_ms = 400),
+                             &MCP_CALL_OPTIONS(.timeout_ms = 20000, .total_ms = 2500),
                              NULL, &err),
         MCP_E_TOTAL_TIMEOUT); /* L5 */
     told_await(&a.inside, done, 1);

@@ -191,7 +191,7 @@ M12_a_canceled_opening_leaves_nothing(void **state)
 
     (void)state;
     fixture_open(&f);
-    assert_int_equal(mcp_scope_new(&MCP_SCOPE_OPTIONS(.timeout_ms = 60), &scope), 0);
+    assert_int_equal(mcp_scope_new(&MCP_SCOPE_OPTIONS(.timeout_ms = 2500), &scope), 0);
     assert_int_equal(
         spawn(&f, "trap '' TERM; echo $$ >&2; while :; do sleep 1; done",
               SCRIPT_OPTIONS(.scope = scope, .exit_ms = 10, .term_ms = 10)),

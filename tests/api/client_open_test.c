@@ -155,6 +155,35 @@ a_client_connects_to_a_unix_socket(void **state)
     test_mem_done(&mem);
 }
 
+struct said { /* lines of the log, while it opens */
+    atomic_int rubbish;
+};
+
+static void
+on_line(void *user, enum mcp_log_level level, const char *line)
+{
+    struct said *said = user;
+
+    if (level == MCP_LOG_WARNING && strstr(line, "not a message"))
+        atomic_fetch_add(&said->rubbish, 1);
+}
+
+static void
+what_goes_wrong_before_it_is_ready_is_logged(void **state)
+{
+    struct said said = {.rubbish = 0};
+    struct fixture f;
+
+    fixture_prepare(&f, *(enum mcp_era *)*state);
+    script_say(&f.s, "Listening on port 8080"); /* there before the first answer */
+    f.client = script_client(&f.s,
+                             &SCRIPT_OPTIONS(.allocator = &f.mem.allocator,
+                                             .on_log = on_line, .log_user = &said));
+    assert_int_equal(atomic_load(&said.rubbish), 1);
+    assert_int_equal(mcp_client_call_tool(f.client, "echo", NULL, NULL, NULL, NULL), 0);
+    fixture_close(&f);
+}
+
 static void
 a_failed_opening_that_waited_tells_no_state(void **state)
 {
@@ -378,6 +407,7 @@ TEST_MAIN(TEST(a_stored_discovery_saves_the_question),
           TEST(descriptors_are_taken_on_success_only),
           TEST(options_that_are_none_are_refused),
           TEST(a_client_connects_to_a_unix_socket),
+          IN_BOTH_ERAS(what_goes_wrong_before_it_is_ready_is_logged),
           TEST(a_failed_opening_that_waited_tells_no_state),
           IN_BOTH_ERAS(a_client_goes_a_way_that_was_made_elsewhere),
           IN_BOTH_ERAS(a_server_that_leaves_ends_the_way),

@@ -52,6 +52,7 @@ scene_open_with(struct scene *s, mcp_command command, mcp_server_options opt,
     tool.user = s;
     opt.name = "t";
     opt.version = "1";
+    opt.stop_ms = 20000; /* handlers end before it is gone */
     assert_int_equal(mcp_server_new(&opt, &s->server, NULL), 0);
     assert_int_equal(mcp_server_add_tool(s->server, &tool, NULL), 0);
     assert_int_equal(mcp_server_start(s->server, NULL), 0);
@@ -276,7 +277,7 @@ its_own_time_limit_ends_it(void **state)
     struct scene s;
 
     (void)state;
-    scene_open(&s, MCP_COMMAND(.argv = SHELL(sleeper), .timeout_ms = 50,
+    scene_open(&s, MCP_COMMAND(.argv = SHELL(sleeper), .timeout_ms = 2500,
                                .on_output = note_pid));
     s.command.user = &s;
     scene_call(&s, MCP_E_PEER);
@@ -449,7 +450,7 @@ M1_a_grace_without_end_gives_it_its_time(void **state)
     scene_open(&s,
                MCP_COMMAND(.argv = SHELL("trap 'sleep 0.1; rmdir $PWD; exit' TERM;"
                                          "while :; do sleep 0.05; done"),
-                           .cwd = folder, .timeout_ms = 200, .grace_ms = INT64_MAX));
+                           .cwd = folder, .timeout_ms = 2500, .grace_ms = INT64_MAX));
     scene_call(&s, MCP_E_PEER);
     assert_int_equal(s.status, MCP_E_TIMEOUT);
     assert_int_equal(rmdir(folder), -1); /* it tidied up before it went */

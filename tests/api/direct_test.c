@@ -120,7 +120,8 @@ fixture_open(struct fixture *f, void **state)
     told_init(&f->told);
     told_init(&f->inside);
     assert_int_equal(
-        mcp_server_new(&MCP_SERVER_OPTIONS(.name = "direct", .version = "1"),
+        mcp_server_new(&MCP_SERVER_OPTIONS(.name = "direct", .version = "1",
+                                           .stop_ms = 20000), /* handlers end first */
                        &f->server, NULL),
         0);
     add_tool(f, "echo", tool_echo);
@@ -186,11 +187,11 @@ G2_a_timeout_tells_the_handler(void **state)
 
     fixture_open(&f, state);
     assert_int_equal(mcp_client_call_tool(f.client, "hang", NULL,
-                                          &MCP_CALL_OPTIONS(.timeout_ms = 300), NULL,
+                                          &MCP_CALL_OPTIONS(.timeout_ms = 2500), NULL,
                                           &err),
                      MCP_E_TIMEOUT);
     told_await(&f.inside, done, 1);
-    assert_string_equal(f.reason, "timed out after 300 ms");
+    assert_string_equal(f.reason, "timed out after 2500 ms");
     fixture_close(&f);
 }
 

@@ -369,17 +369,50 @@ static const mcp_field wrong_fields[] = {
     MCP_FIELD_WITH(struct who, name, MCP_STRING, MCP_REQUIRED, NULL, .pattern = "("),
     {0}};
 
+#define EMPTY_FORM "{\"type\":\"object\",\"properties\":{}}"
+
+/* user: the question, or NULL. */
 static int
 wrong_run(mcp_request *req, mcp_result *out, void *user)
 {
-    const char *obj = "{\"type\":\"object\",\"properties\":{}}";
+    int r = mcp_request_elicit(req, "k", user);
+
+    return r == MCP_E_INVAL ? mcp_result_text(out, "not asked") : r;
+}
+
+static int
+wrong_first_run(mcp_request *req, mcp_result *out, void *user)
+{
+    int r = mcp_request_elicit_first(req, "k",
+                                     &MCP_ELICIT(.message = "m", .schema = EMPTY_FORM));
+
+    (void)user;
+    return r == MCP_E_INVAL ? mcp_result_text(out, "not asked") : r;
+}
+
+static void
+assert_not_asked(bool modern, mcp_handler_fn *run, const mcp_elicit *question)
+{
+    mcp_elicit own = question ? *question : (mcp_elicit){0};
+    struct raw raw;
+
+    ask_start(&raw, modern, run, question ? &own : NULL);
+    ask_call(&raw, "1", "");
+    ask_expect_text(&raw, "1", "not asked");
+    assert_true(raw_logged(&raw, "2: the question \"k\": "));
+    ask_done(&raw);
+}
+
+static void
+what_is_no_question_is_not_asked(void **state)
+{
     const mcp_elicit wrong[] = {
-        MCP_ELICIT(.message = NULL, .schema = obj),
-        MCP_ELICIT(.message = "\xff", .schema = obj),
+        MCP_ELICIT(.message = NULL, .schema = EMPTY_FORM),
+        MCP_ELICIT(.message = "\xff", .schema = EMPTY_FORM),
         MCP_ELICIT(.message = "m"),
-        MCP_ELICIT(.message = "m", .schema = obj, .url = "https://a.example/"),
-        MCP_ELICIT(.message = "m", .schema = obj, .fields = who_fields),
-        MCP_ELICIT(.message = "m", .schema = obj, .id = "i"),
+        MCP_ELICIT(.message = "m", .schema = EMPTY_FORM, .url = "https://a.example/"),
+        MCP_ELICIT(.message = "m", .schema = EMPTY_FORM, .fields = who_fields),
+        MCP_ELICIT(.message = "m", .schema = EMPTY_FORM, .id = "i"),
         MCP_ELICIT(.message = "m", .url = "no url"),
         MCP_ELICIT(.message = "m", .url = "https://a.example/", .id = ""),
         MCP_ELICIT(.message = "m", .url = "https://a.example/", .id = "\xff"),
@@ -397,29 +430,11 @@ wrong_run(mcp_request *req, mcp_result *out, void *user)
         {.size = 3, .message = "m"},
     };
 
-    (void)user;
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        if (mcp_request_elicit(req, "k", &wrong[i]) != MCP_E_INVAL)
-            return mcp_result_textf(out, "number %zu was asked", i);
-    }
-    if (mcp_request_elicit(req, "k", NULL) != MCP_E_INVAL ||
-        mcp_request_elicit_first(
-            req, "k", &MCP_ELICIT(.message = "m", .schema = obj)) != MCP_E_INVAL ||
-        mcp_request_elicit(NULL, "k", &wrong[0]) != MCP_E_INVAL)
-        return mcp_result_text(out, "nothing was asked");
-    return mcp_result_text(out, "none was");
-}
-
-static void
-what_is_no_question_is_not_asked(void **state)
-{
-    struct raw raw;
-
-    ask_start(&raw, RAW_MODERN, wrong_run, NULL);
-    ask_call(&raw, "1", "");
-    ask_expect_text(&raw, "1", "none was");
-    assert_true(raw_logged(&raw, "2: the question \"k\": "));
-    ask_done(&raw);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        assert_not_asked(RAW_MODERN, wrong_run, &wrong[i]);
+    assert_not_asked(RAW_MODERN, wrong_run, NULL);
+    assert_not_asked(RAW_MODERN, wrong_first_run, NULL);
+    assert_int_equal(mcp_request_elicit(NULL, "k", &wrong[0]), MCP_E_INVAL);
 }
 
 TEST_MAIN(TEST_ERAS(form_is_asked_and_its_answer_is_a_struct),

@@ -231,6 +231,22 @@ TLS_is_checked_against_the_given_authority(void **state)
     tls_pair_remove(&stranger);
 }
 
+/* The answer is the last on its connection, and says so: else the client might send the
+ * next request there, which nobody reads. */
+static void
+dismiss(struct visit *v, const char *status, const char *body)
+{
+    char head[256];
+
+    snprintf(head, sizeof(head),
+             "HTTP/1.1 %s\r\nConnection: close\r\nContent-Type: text/plain\r\n"
+             "Content-Length: %zu\r\n\r\n",
+             status, strlen(body));
+    visit_say(v, head);
+    visit_say(v, body);
+    visit_close(v);
+}
+
 /* The next request is a POST of that to this path, and is accepted; its answer comes on
  * the stream. */
 static void
@@ -244,8 +260,7 @@ post_2024(struct http_script *s, const char *what, struct visit *stream,
     assert_true(visit_asks(&v, "POST /message?of=1"));
     if (!strstr(v.body, what))
         fail_msg("no %s in %s", what, v.body);
-    visit_answer(&v, "202 Accepted", NULL, "");
-    visit_close(&v);
+    dismiss(&v, "202 Accepted", "");
     if (answer)
         visit_chunk(stream, answer);
 }
@@ -258,8 +273,7 @@ refuse_once(struct http_script *s, const char *what)
     visit_accept(&v, s);
     visit_read(&v);
     assert_non_null(strstr(v.body, what));
-    visit_answer(&v, "405 Method Not Allowed", "text/plain", "no");
-    visit_close(&v);
+    dismiss(&v, "405 Method Not Allowed", "no");
 }
 
 static void
@@ -283,6 +297,43 @@ D23_our_own_server_of_2024_is_found(void **state)
     mcp_call_free(call);
     reached_says(f.client);
     reached_close(&f);
+}
+
+static int
+say_tenant(mcp_request *req, mcp_result *out, void *user)
+{
+    const char *tenant = mcp_request_header(req, "X-Tenant");
+
+    (void)user;
+    return mcp_result_text(out, tenant ? tenant : "nobody");
+}
+
+static void
+a_header_of_the_client_reaches_the_handler(void **state)
+{
+    static const char *const kept[] = {"x-tenant", NULL};
+    static const char *const lines[] = {"X-Tenant: blue", NULL};
+    static const char *const paths[] = {"/mcp", "/mcp", "/sse"};
+    static const enum mcp_era eras[] = {MCP_ERA_MODERN, MCP_ERA_LEGACY, MCP_ERA_LEGACY};
+    struct reached f;
+    mcp_error err = {0};
+    mcp_reply *reply;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        reached_serve(&f, MCP_SERVER_OPTIONS(.era = eras[i]),
+                      MCP_HTTP_OPTIONS(.sse_path = "/sse", .headers = kept));
+        raw_tool(&f.raw, MCP_TOOL(.name = "tenant", .reply = say_tenant));
+        snprintf(f.url, sizeof(f.url), "http://127.0.0.1:%d%s", f.port, paths[i]);
+        if (reached_try(&f, &MCP_HTTP_CLIENT_OPTIONS(.headers = lines),
+                        REACHED_OPTIONS(), &f.client, &err) < 0)
+            fail_msg("%s", err.message);
+        assert_int_equal(
+            mcp_client_call_tool(f.client, "tenant", NULL, NULL, &reply, NULL), 0);
+        assert_string_equal(mcp_reply_text(reply), "blue");
+        mcp_reply_free(reply);
+        reached_close(&f);
+    }
 }
 
 static void
@@ -426,6 +477,110 @@ what_is_given_is_copied(void **state)
     reached_close(&f);
 }
 
+/* Lines of the log about HTTP, on the client's loop. */
+struct wire_log {
+    pthread_mutex_t lock;
+    char lines[4096];
+};
+
+static void
+log_wire(void *user, enum mcp_log_level level, const char *line)
+{
+    struct wire_log *log = user;
+    size_t len;
+
+    pthread_mutex_lock(&log->lock);
+    len = strlen(log->lines);
+    if (level == MCP_LOG_DEBUG && strncmp(line, "http: ", 6) == 0)
+        snprintf(log->lines + len, sizeof(log->lines) - len, "%s\n", line);
+    pthread_mutex_unlock(&log->lock);
+}
+
+static int
+count_of(const char *text, const char *part)
+{
+    int count = 0;
+
+    for (text = strstr(text, part); text; text = strstr(text + 1, part))
+        count++;
+    return count;
+}
+
+static void
+each_answer_is_a_line_in_the_log_without_secrets(void **state)
+{
+    struct wire_log log = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct reached f;
+    char part[MCP_HTTP_URL_MAX + 64];
+
+    reached_serve(&f, MCP_SERVER_OPTIONS(.era = *(enum mcp_era *)*state),
+                  MCP_HTTP_OPTIONS(.port = 0));
+    snprintf(part, sizeof(part), "http: POST %s: 200 after ", f.url);
+    strcat(f.url, "?token=secret");
+    f.client = reached_client(&f, REACHED_OPTIONS(.on_log = log_wire, .log_user = &log,
+                                                  .log_level = MCP_LOG_DEBUG));
+    for (int i = 0; i < 3; i++)
+        reached_says(f.client);
+    mcp_client_free(f.client);
+    f.client = NULL;
+    if (count_of(log.lines, part) != 4 || count_of(log.lines, "secret") != 0)
+        fail_msg("%s", log.lines);
+    reached_close(&f);
+}
+
+struct named {
+    pthread_mutex_t lock;
+    char names[128]; /* of the requests of x/y, "1|" */
+};
+
+static void
+identify_and_note(void *user, const mcp_http_request *request, mcp_http_ticket *ticket)
+{
+    const char *method = mcp_http_header(request, "Mcp-Method");
+    const char *name = mcp_http_header(request, "Mcp-Name");
+    struct named *named = user;
+    size_t len;
+
+    pthread_mutex_lock(&named->lock);
+    len = strlen(named->names);
+    if (strcmp(method ? method : "", "x/y") == 0)
+        snprintf(named->names + len, sizeof(named->names) - len, "%s|",
+                 name ? name : "(none)");
+    pthread_mutex_unlock(&named->lock);
+    mcp_http_allow(ticket, NULL);
+}
+
+static void
+what_a_method_of_an_extension_names_stands_in_a_header(void **state)
+{
+    static const char *const names[] = {"a/b c", "x/y who", NULL};
+    static const char *const wrong[] = {"x/y", NULL};
+    struct named named = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct reached f;
+    mcp_error err;
+
+    (void)state;
+    reached_serve(
+        &f, MCP_SERVER_OPTIONS(.era = MCP_ERA_MODERN),
+        MCP_HTTP_OPTIONS(.identify = identify_and_note, .identify_user = &named));
+    assert_int_equal(reached_try(&f, &MCP_HTTP_CLIENT_OPTIONS(.names = wrong),
+                                 REACHED_OPTIONS(), &f.client, &err),
+                     MCP_E_INVAL);
+    assert_int_equal(reached_try(&f, &MCP_HTTP_CLIENT_OPTIONS(.names = names),
+                                 REACHED_OPTIONS(), &f.client, &err),
+                     0);
+    assert_int_equal(
+        mcp_client_call(f.client, "x/y", "{\"who\":\"me\"}", NULL, NULL, &err),
+        MCP_E_PEER); /* the server does not know it */
+    assert_int_equal(err.rpc_code, -32601);
+    assert_int_equal(mcp_client_call(f.client, "x/y", "{}", NULL, NULL, &err),
+                     MCP_E_PEER);
+    pthread_mutex_lock(&named.lock);
+    assert_string_equal(named.names, "me|(none)|");
+    pthread_mutex_unlock(&named.lock);
+    reached_close(&f);
+}
+
 static void
 free_inside(mcp_call *call, int status, mcp_reply *reply, void *user)
 {
@@ -537,9 +692,12 @@ TEST_MAIN(TEST(a_url_that_is_none_is_refused), TEST(options_that_are_none_are_re
           IN_BOTH_ERAS(headers_go_along_with_every_request),
           IN_BOTH_ERAS(TLS_is_checked_against_the_given_authority),
           TEST(D23_our_own_server_of_2024_is_found),
+          TEST(a_header_of_the_client_reaches_the_handler),
           TEST(D23_a_server_of_2024_is_found_behind_its_URL),
           TEST(times_of_HTTP_reach_their_place),
           IN_BOTH_ERAS(a_client_opens_on_a_loop_that_somebody_steps),
           TEST(what_is_given_is_copied),
+          IN_BOTH_ERAS(each_answer_is_a_line_in_the_log_without_secrets),
+          TEST(what_a_method_of_an_extension_names_stands_in_a_header),
           IN_BOTH_ERAS(a_client_is_freed_inside_its_own_callback),
           TEST(M27_a_scope_ends_the_opening), IN_BOTH_ERAS(each_allocation_may_fail))

@@ -113,6 +113,25 @@ X12_a_status_that_says_nothing_of_the_era_ends_the_opening(void **state)
     }
 }
 
+/* Who may not open the stream of 2024-11-05 hears that, and not of the POST. */
+static void
+D23_a_stream_that_is_not_for_us_is_said_so(void **state)
+{
+    static const struct {
+        const char *line;
+        int status;
+    } rows[] = {{"401 Unauthorized", 401}, {"403 Forbidden", 403}};
+    struct dialing d;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        dialing_begin(&d, MCP_ERA_LEGACY);
+        serve_once(&d.s, "initialize", "405 Method Not Allowed", "text/plain", "no");
+        serve_once(&d.s, "GET /mcp", rows[i].line, "text/plain", "no");
+        dialing_fails(&d, MCP_E_HTTP, rows[i].status, rows[i].line);
+    }
+}
+
 static void
 X12_pages_for_people_are_no_answer(void **state)
 {
@@ -369,6 +388,7 @@ a_server_that_has_become_legacy_is_spoken_to_as_one(void **state)
 }
 
 TEST_MAIN(TEST(X12_a_status_that_says_nothing_of_the_era_ends_the_opening),
+          TEST(D23_a_stream_that_is_not_for_us_is_said_so),
           TEST(X12_pages_for_people_are_no_answer),
           TEST(X12_a_server_that_knows_no_such_path_is_said_so),
           TEST(a_connection_that_is_lost_is_not_taken_for_a_process),

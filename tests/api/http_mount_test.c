@@ -149,7 +149,7 @@ rig_make(struct rig *rig, mcp_loop *loop)
     test_mem_init(&rig->mem);
     assert_int_equal(
         mcp_server_new(&MCP_SERVER_OPTIONS(.name = "mounted", .version = "1",
-                                           .loop = loop,
+                                           .loop = loop, .stop_ms = 5000,
                                            .allocator = &rig->mem.allocator),
                        &rig->server, &err),
         0);

@@ -315,8 +315,8 @@ B27_a_call_that_timed_out_is_taken_up_again(void **state)
 
     (void)state;
     kept_open(&k, MCP_ERA_LEGACY);
-    opt = MCP_CALL_OPTIONS(.timeout_ms = 500, .on_resume = note_token, .user = &k.marks,
-                           .on_progress = NULL);
+    opt = MCP_CALL_OPTIONS(.timeout_ms = 2500, .on_resume = note_token,
+                           .user = &k.marks, .on_progress = NULL);
     assert_int_equal(mcp_client_call_tool(k.f.client, "long", NULL, &opt, NULL, &err),
                      MCP_E_TIMEOUT);
     RAW_UNTIL(atomic_load(&k.gate.entered) == 1);
@@ -347,6 +347,7 @@ B27_a_call_that_is_freed_goes_on(void **state)
     assert_int_equal(
         mcp_client_start_tool(k.f.client, "long", NULL, &opt, NULL, NULL, &call), 0);
     RAW_UNTIL(atomic_load(&k.marks.count) > 0);
+    RAW_UNTIL(atomic_load(&k.gate.entered) == 1);
     mcp_call_free(call);
     reached_says(k.f.client);
     assert_int_equal(raw_counts(&k.f.raw).canceled_by_peer, 0);

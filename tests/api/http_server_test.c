@@ -246,6 +246,191 @@ handlers_see_who_asks(void **state)
     raw_done(&raw);
 }
 
+static int
+say_headers(mcp_request *req, mcp_result *out, void *user)
+{
+    const char *tenant = mcp_request_header(req, "x-tenant");
+
+    (void)user;
+    return mcp_result_textf(out, "<%s> <%s>", tenant ? tenant : "none",
+                            mcp_request_header(req, "X-Secret") ? "too much" : "kept");
+}
+
+static void
+handlers_read_the_headers_that_are_kept(void **state)
+{
+    static const char *const kept[] = {"X-Other", "X-Tenant", NULL};
+    static const char fields[] = "x-secret: s\r\nX-TENANT: blue\r\nX-Tenant: red\r\n";
+    struct http_raw h;
+    struct raw raw;
+    char *session;
+
+    (void)state;
+    http_open(&h,
+              served_start(&raw, MCP_SERVER_OPTIONS(.page = 0),
+                           MCP_HTTP_OPTIONS(.headers = kept, .threads = 2)),
+              NULL);
+    raw_tool(&raw, MCP_TOOL(.name = "read", .run = say_headers));
+    session = http_hello(&h);
+    for (int i = 0; i < 2; i++) {
+        http_post(&h, &HTTP_POST(.method = "tools/call", .name = "read",
+                                 .fields = i == 0 ? fields : NULL,
+                                 .body = REQUEST("1", "tools/call",
+                                                 "{\"name\":\"read\"," STAMP "}")));
+        assert_int_equal(http_answer(&h), 200);
+        assert_non_null(strstr(h.body, i == 0 ? "<blue> <kept>" : "<none> <kept>"));
+        http_post(
+            &h, &HTTP_POST(.era = MCP_ERA_LEGACY, .session = session,
+                           .fields = i == 0 ? fields : NULL,
+                           .body = REQUEST("1", "tools/call", "{\"name\":\"read\"}")));
+        assert_int_equal(http_answer(&h), 200);
+        assert_non_null(strstr(h.body, i == 0 ? "<blue> <kept>" : "<none> <kept>"));
+    }
+    http_close(&h);
+    free(session);
+    raw_done(&raw);
+}
+
+/* Sessions as the program hears of them, on the loop. */
+struct heard {
+    atomic_int begun, ended;
+    char begin[64], end[64];
+};
+
+static void
+on_session(void *user, const char *session, bool begun)
+{
+    struct heard *heard = user;
+
+    (void)snprintf(begun ? heard->begin : heard->end, 64, "%s", session);
+    atomic_fetch_add(begun ? &heard->begun : &heard->ended, 1);
+}
+
+static int
+say_session(mcp_request *req, mcp_result *out, void *user)
+{
+    const char *session = mcp_request_header(req, "Mcp-Session-Id");
+
+    (void)user;
+    return mcp_result_text(out, session ? session : "none");
+}
+
+/* Another limit than that of messages: what the head may hold may be kept. */
+static void
+a_header_that_is_kept_may_be_longer_than_a_message(void **state)
+{
+    static const char *const kept[] = {"X-Tenant", NULL};
+    char fields[20000];
+    struct http_raw h;
+    struct raw raw;
+
+    (void)state;
+    memset(fields, 'x', sizeof(fields));
+    memcpy(fields, "X-Tenant: ", 10);
+    memcpy(fields + sizeof(fields) - 3, "\r\n", 3);
+    http_open(&h,
+              served_start(&raw, MCP_SERVER_OPTIONS(.message_bytes = 1024),
+                           MCP_HTTP_OPTIONS(.headers = kept)),
+              NULL);
+    raw_tool(&raw, MCP_TOOL(.name = "session", .reply = say_session));
+    http_post(&h,
+              &HTTP_POST(.method = "tools/call", .name = "session", .fields = fields,
+                         .body = REQUEST("1", "tools/call",
+                                         "{\"name\":\"session\"," STAMP "}")));
+    assert_int_equal(http_answer(&h), 200);
+    http_close(&h);
+    raw_done(&raw);
+}
+
+static void
+the_program_hears_of_sessions(void **state)
+{
+    static const char *const kept[] = {"Mcp-Session-Id", NULL};
+    struct heard heard = {0};
+    char *session, *second;
+    struct http_raw h;
+    struct raw raw;
+
+    (void)state;
+    http_open(&h,
+              served_start(&raw, MCP_SERVER_OPTIONS(.page = 0),
+                           MCP_HTTP_OPTIONS(.on_session = on_session, .headers = kept,
+                                            .session_user = &heard)),
+              NULL);
+    raw_tool(&raw, MCP_TOOL(.name = "session", .reply = say_session));
+    http_post(&h, &HTTP_POST(.era = MCP_ERA_LEGACY,
+                             .body = REQUEST("1", "initialize", "{}"))); /* refused */
+    (void)http_answer(&h);
+    served_says(&h, MCP_ERA_MODERN, NULL);
+    assert_int_equal(atomic_load(&heard.begun), 0);
+    session = http_hello(&h);
+    assert_int_equal(atomic_load(&heard.begun), 1);
+    assert_string_equal(heard.begin, session);
+    http_call(&h,
+              &HTTP_CALL(.era = MCP_ERA_LEGACY, .session = session, .tool = "session"));
+    assert_int_equal(http_answer(&h), 200);
+    assert_non_null(strstr(h.body, session));
+    assert_int_equal(atomic_load(&heard.ended), 0);
+    http_ask(&h, "DELETE", session);
+    assert_int_equal(http_answer(&h), 200);
+    RAW_UNTIL(atomic_load(&heard.ended) == 1);
+    assert_string_equal(heard.end, session);
+    second = http_hello(&h);
+    http_close(&h);
+    raw_done(&raw); /* a stop ends it too */
+    assert_int_equal(atomic_load(&heard.begun), 2);
+    assert_int_equal(atomic_load(&heard.ended), 2);
+    assert_string_equal(heard.end, second);
+    free(session);
+    free(second);
+}
+
+#define HEAD(more)                                   \
+    "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n" more \
+    "Accept: application/json, text/event-stream\r\n"
+
+/* Somebody who wonders why a client is turned away can look there. */
+static void
+what_is_refused_is_said_in_the_log(void **state)
+{
+    static const struct {
+        const char *text, *line;
+    } rows[] = {
+        {"PUT /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "http: 405 to 127.0.0.1"},
+        {"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "http: 404 to 127.0.0.1"},
+        {"GET /mcp HTTP/1.1\r\nHost: evil.example\r\n\r\n", "http: 403 to 127.0.0.1"},
+        {"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/html\r\n\r\n",
+         "http: 406 to 127.0.0.1"},
+        {HEAD("Content-Type: text/plain\r\n") "Content-Length: 0\r\n\r\n",
+         "http: 415 to 127.0.0.1"},
+        {HEAD("Content-Type: application/json\r\n") "Content-Length: 1\r\n\r\n{",
+         "http: 400 to a client: Parse error"},
+        {"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nMCP-Protocol-Version: 1\r\n\r\n",
+         "http: 400 to 127.0.0.1: Unsupported"},
+        {"DELETE /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "Mcp-Session-Id"},
+        {"nonsense\r\n\r\n", "http: 400 to 127.0.0.1"},
+    };
+    struct http_raw h;
+    struct raw raw;
+    int port;
+
+    (void)state;
+    port = served_start(&raw, MCP_SERVER_OPTIONS(.log_level = MCP_LOG_DEBUG),
+                        MCP_HTTP_OPTIONS(.port = 0));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        pthread_mutex_lock(&raw_log_lock);
+        raw.log[0] = '\0';
+        pthread_mutex_unlock(&raw_log_lock);
+        http_open(&h, port, NULL);
+        http_say(&h, rows[i].text);
+        assert_in_range(http_answer(&h), 400, 499);
+        if (!raw_logged(&raw, rows[i].line))
+            fail_msg("%s is not in %s", rows[i].line, raw.log);
+        http_close(&h);
+    }
+    raw_done(&raw);
+}
+
 static void
 E18_a_client_that_leaves_cancels_its_request_and_no_other(void **state)
 {
@@ -377,7 +562,9 @@ TEST_MAIN(TEST(the_url_says_where), TEST(an_address_of_IPv6_has_brackets),
           TEST(what_is_wrong_is_said_at_once), TEST(both_eras_are_served_on_one_port),
           TEST(who_comes_before_it_runs_is_answered_then),
           TEST(several_ports_lead_to_one_server), TEST(a_certificate_makes_it_https),
-          TEST(handlers_see_who_asks),
+          TEST(handlers_see_who_asks), TEST(handlers_read_the_headers_that_are_kept),
+          TEST(a_header_that_is_kept_may_be_longer_than_a_message),
+          TEST(the_program_hears_of_sessions), TEST(what_is_refused_is_said_in_the_log),
           TEST(E18_a_client_that_leaves_cancels_its_request_and_no_other),
           TEST(a_handler_lets_its_client_go_and_come_back),
           TEST(each_allocation_may_fail))

@@ -32,6 +32,7 @@ defaults_are_complete(void **state)
     assert_null(http->store);
     assert_null(http->hosts);
     assert_null(http->origins);
+    assert_null(http->headers);
     assert_int_equal(http->threads, 1);
     assert_int_equal(http->ping_ms, 15000);
     assert_int_equal(http->head_ms, 10000);
@@ -114,23 +115,25 @@ no_time_is_too_long(void **state)
 static void
 texts_and_lists_are_copied(void **state)
 {
-    char texts[8][32] = {"localhost", "/a",      "/b",          "/c",
-                         "cert.pem",  "key.pem", "api.example", "https://app.example"};
+    char texts[9][32] = {"localhost", "/a",      "/b",          "/c",
+                         "cert.pem",  "key.pem", "api.example", "https://app.example",
+                         "X-Tenant"};
     const char *hosts[] = {texts[6], "other.example", NULL};
     const char *origins[] = {texts[7], NULL};
+    const char *headers[] = {texts[8], NULL};
     mcp_event_store store = MCP_EVENT_STORE(.append = no_append, .replay = no_replay,
                                             .forget = no_forget);
     struct mcpi_http_settings *settings = settings_of(
         &MCP_HTTP_OPTIONS(.host = texts[0], .path = texts[1], .sse_path = texts[2],
                           .message_path = texts[3], .tls_certificate = texts[4],
                           .tls_key = texts[5], .hosts = hosts, .origins = origins,
-                          .store = &store));
+                          .headers = headers, .store = &store));
     const mcp_http_options *http = &settings->http;
 
     (void)state;
     memset(texts, 'x', sizeof(texts));
     memset(&store, 0, sizeof(store));
-    hosts[0] = hosts[1] = origins[0] = NULL;
+    hosts[0] = hosts[1] = origins[0] = headers[0] = NULL;
     assert_string_equal(http->host, "localhost");
     assert_string_equal(http->path, "/a");
     assert_string_equal(http->sse_path, "/b");
@@ -142,6 +145,8 @@ texts_and_lists_are_copied(void **state)
     assert_null(http->hosts[2]);
     assert_string_equal(http->origins[0], "https://app.example");
     assert_null(http->origins[1]);
+    assert_string_equal(http->headers[0], "X-Tenant");
+    assert_null(http->headers[1]);
     assert_ptr_equal(http->store->append, no_append);
     mcpi_http_settings_unref(settings);
 }
@@ -185,6 +190,7 @@ what_is_wrong_is_named(void **state)
     static const char *const nothing[] = {"good.example", "", NULL};
     static const char *const slashes[] = {"https://app.example/", NULL};
     static const char *const nulls[] = {"null", NULL};
+    static const char *const lines[] = {"X-Good", "X-Bad: 1", NULL};
     char long_path[300];
 
     (void)state;
@@ -222,6 +228,8 @@ what_is_wrong_is_named(void **state)
     assert_refused(MCP_HTTP_OPTIONS(.hosts = nothing), "hosts");
     assert_refused(MCP_HTTP_OPTIONS(.origins = slashes), "origins");
     assert_refused(MCP_HTTP_OPTIONS(.origins = nulls), "origins");
+    assert_refused(MCP_HTTP_OPTIONS(.headers = lines), "headers");
+    assert_refused(MCP_HTTP_OPTIONS(.headers = nothing + 1), "headers");
 }
 
 static void

@@ -11,25 +11,29 @@ way_once(struct test_mem *mem, void *user)
     const mcp_http_client_options opt = MCP_HTTP_CLIENT_OPTIONS(.tls_ca_file = ca,
                                                                 .proxy = "");
     struct mcpi_way *way;
-    struct mcpi_buf fields;
+    struct mcpi_buf fields, names;
 
     (void)user;
     mcpi_buf_init(&fields, &mem->allocator, 100);
     mcpi_buf_append(&fields, "X-A: b", 7);
-    if (fields.status == 0 &&
-        mcpi_http_way_new(&mem->allocator, url, &opt, &fields, &way) == 0) {
+    mcpi_buf_init(&names, &mem->allocator, 100);
+    mcpi_buf_append(&names, "x/y z", 6);
+    if (fields.status == 0 && names.status == 0 &&
+        mcpi_http_way_new(&mem->allocator, url, &opt, &fields, &names, &way) == 0) {
         assert_int_equal(fields.len, 0);
+        assert_int_equal(names.len, 0);
         assert_true(way->resumes);
         way->free(way);
     }
     mcpi_buf_done(&fields);
+    mcpi_buf_done(&names);
 }
 
 static void
 each_allocation_may_fail(void **state)
 {
     (void)state;
-    assert_int_equal(test_each_allocation_fails(way_once, NULL), 2);
+    assert_int_equal(test_each_allocation_fails(way_once, NULL), 3);
 }
 
 TEST_MAIN(TEST(each_allocation_may_fail))

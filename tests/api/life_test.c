@@ -359,7 +359,7 @@ F5_nor_who_has_stopped_it_before(void **state)
               1); /* it goes home when nobody runs the loop */
     mcp_server_free(raw.server);
     drop_client(&raw);
-    test_mem_done(raw.mem);
+    test_mem_await(raw.mem);
 }
 
 static int

@@ -176,6 +176,11 @@ each_is_added_once_and_removed_once(void **state)
 
     (void)state;
     raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    assert_int_equal(mcp_server_add_tool(raw.server, &tool, NULL), 0);
+    assert_int_equal(mcp_server_add_tool(raw.server, &tool, &err), MCP_E_INVAL);
+    assert_string_equal(err.message, "there is a tool t already");
+    assert_int_equal(mcp_server_remove_tool(raw.server, "t"), 0);
+    assert_int_equal(mcp_server_remove_tool(raw.server, "t"), MCP_E_INVAL);
     assert_int_equal(mcp_server_add_resource(raw.server, &resource, NULL), 0);
     assert_int_equal(mcp_server_add_resource(raw.server, &resource, &err), MCP_E_INVAL);
     assert_string_equal(err.message, "there is a resource a:r already");

@@ -19,10 +19,31 @@ the_principal_is_the_one_of_the_exchange(void **state)
     assert_string_equal(mcp_request_principal(&req), "alice");
 }
 
+static void
+headers_are_what_was_said_to_the_exchange(void **state)
+{
+    static const char said[] = "X-Tenant\0blue\0X-Empty\0\0X-Last\0z";
+    struct mcpi_exchange x = {.caller = {.said = said, .said_len = sizeof(said)}};
+    struct mcpi_exchange nothing = {0};
+    struct mcp_request req = {.x = &x};
+
+    (void)state;
+    assert_string_equal(mcp_request_header(&req, "x-tenant"), "blue");
+    assert_string_equal(mcp_request_header(&req, "X-Empty"), "");
+    assert_string_equal(mcp_request_header(&req, "X-LAST"), "z");
+    assert_null(mcp_request_header(&req, "blue"));
+    assert_null(mcp_request_header(&req, ""));
+    assert_null(mcp_request_header(&req, NULL));
+    assert_null(mcp_request_header(NULL, "X-Tenant"));
+    req.x = &nothing;
+    assert_null(mcp_request_header(&req, "X-Tenant"));
+}
+
 static int
 whoami(mcp_request *req, mcp_result *out, void *user)
 {
     (void)user;
+    assert_null(mcp_request_header(req, "Host"));
     return mcp_result_textf(out, "<%s>", mcp_request_principal(req));
 }
 
@@ -41,4 +62,5 @@ nobody_is_known_on_a_pipe(void **state)
 
 TEST_MAIN(TEST(nobody_in_particular_is_an_empty_text),
           TEST(the_principal_is_the_one_of_the_exchange),
+          TEST(headers_are_what_was_said_to_the_exchange),
           TEST_ERAS(nobody_is_known_on_a_pipe))

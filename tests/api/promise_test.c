@@ -264,35 +264,69 @@ what_does_not_fit_is_told(void **state)
     fixture_close(&f);
 }
 
+#define ODD "{\"$schema\":\"https://odd.example/dialect\"}"
+
 static void
-a_schema_that_is_none_is_warned_of_once(void **state)
+what_has_no_schema_to_be_checked_by_is_no_answer(void **state)
 {
+    static const struct {
+        const char *schema, *why;
+    } rows[] = {
+        {ODD, "the output of tool t cannot be checked by its schema: #/$schema is a "
+              "dialect that is not supported: https://odd.example/dialect"},
+        {"{\"$ref\":\"https://elsewhere.example/s\"}", "elsewhere.example"},
+        {"{\"type\":7}", "#/type"},
+        {"7", "the output of tool t cannot be checked by its schema: "},
+    };
     struct fixture f;
-    int i;
+    mcp_error err;
+    size_t i, n;
 
     (void)state;
     fixture_open(&f);
-    for (i = 0; i < 3; i++)
-        assert_int_equal(check(&f, "{\"type\":7}", "{\"content\":[]}", NULL), 0);
-    assert_int_equal(atomic_load(&f.lines), 1);
-    assert_non_null(strstr(f.line, "the output of tool t is not checked: "));
+    for (i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (n = 0; n < 2; n++) { /* whether or not it was found out before */
+            assert_int_equal(
+                check(&f, rows[i].schema, "{\"structuredContent\":{}}", &err),
+                MCP_E_PROTO);
+            if (!strstr(err.message, rows[i].why))
+                fail_msg("%s", err.message);
+        }
+    }
+    assert_int_equal(atomic_load(&f.lines), 0);
     fixture_close(&f);
 }
 
 static void
-what_cannot_be_known_passes(void **state)
+without_output_there_is_nothing_to_check(void **state)
 {
     struct fixture f;
 
     (void)state;
     fixture_open(&f);
-    assert_int_equal(check(&f,
-                           "{\"$defs\":{\"a\":{\"type\":\"array\",\"items\":{\"$ref\":"
-                           "\"#/$defs/a\"},\"uniqueItems\":true}},\"$ref\":"
-                           "\"https://elsewhere.example/s\"}",
-                           "{\"structuredContent\":[]}", NULL),
-                     0);
+    assert_int_equal(check(&f, ODD, "{\"content\":[]}", NULL), 0);
+    assert_int_equal(atomic_load(&f.lines), 0);
+    fixture_close(&f);
+}
+
+/* Each array is looked at twice as often as the one around it. */
+static void
+what_would_take_too_long_passes(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_open(&f);
+    assert_int_equal(
+        check(&f,
+              "{\"$defs\":{\"a\":{\"allOf\":[{\"items\":{\"$ref\":\"#/$defs/a\"}},"
+              "{\"items\":{\"$ref\":\"#/$defs/a\"}}]}},\"$ref\":\"#/$defs/a\"}",
+              "{\"structuredContent\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]"
+              "]]]]]]]]]]]]]]]]}",
+              NULL),
+        0);
     assert_int_equal(atomic_load(&f.lines), 1);
+    assert_non_null(strstr(f.line, "the output of tool t is not checked: "));
     fixture_close(&f);
 }
 
@@ -371,6 +405,7 @@ TEST_MAIN(TEST(a_whole_list_leaves_nothing_to_ask),
           TEST(what_has_no_room_is_not_asked_for_again),
           TEST(promises_of_too_many_bytes_are_not_kept), TEST(what_fits_passes),
           TEST(what_does_not_fit_is_told),
-          TEST(a_schema_that_is_none_is_warned_of_once),
-          TEST(what_cannot_be_known_passes), TEST(many_threads_may_check_at_once),
+          TEST(what_has_no_schema_to_be_checked_by_is_no_answer),
+          TEST(without_output_there_is_nothing_to_check),
+          TEST(what_would_take_too_long_passes), TEST(many_threads_may_check_at_once),
           TEST(what_there_is_no_memory_for_is_not_checked))

@@ -57,7 +57,7 @@ able_run(mcp_request *req, mcp_result *out, void *user)
     unsigned able = 0;
 
     (void)user;
-    for (unsigned one = 1; one <= MCP_ASK_ROOTS; one <<= 1)
+    for (unsigned one = 1; one <= MCP_ASK_SAMPLE_CONTEXT; one <<= 1)
         able |= mcp_request_can_ask(req, one) ? one : 0;
     if (mcp_request_can_ask(req, able) && !mcp_request_can_ask(req, 1U << 20) &&
         !mcp_request_can_ask(NULL, 0))
@@ -90,43 +90,73 @@ what_can_be_asked_is_what_was_declared_and_is_known(void **state)
     assert_able("2025-11-25", "{'elicitation':{'url':{}}}", MCP_ASK_URL);
     assert_able("2025-06-18", "{'elicitation':{'url':{}}}", 0);
     assert_able("2025-06-18", "{'elicitation':{},'sampling':{'tools':{}}}",
-                MCP_ASK_FORM | MCP_ASK_SAMPLE);
-    assert_able("2024-11-05", ABLE_ALL, MCP_ASK_SAMPLE | MCP_ASK_ROOTS);
+                MCP_ASK_FORM | MCP_ASK_SAMPLE | MCP_ASK_SAMPLE_CONTEXT);
+    assert_able("2024-11-05", ABLE_ALL,
+                MCP_ASK_SAMPLE | MCP_ASK_SAMPLE_CONTEXT | MCP_ASK_ROOTS);
+    assert_able("2025-11-25", "{'sampling':{'context':{}}}",
+                MCP_ASK_SAMPLE | MCP_ASK_SAMPLE_CONTEXT);
     assert_able(NULL, ABLE_ALL, 31);
     assert_able("2025-11-25", ABLE_ALL, 31);
 }
 
 /* ---- keys --------------------------------------------------------------- */
 
+/* user: the key. Asks once, and once more when it is answered. */
 static int
-keys_run(mcp_request *req, mcp_result *out, void *user)
+key_run(mcp_request *req, mcp_result *out, void *user)
 {
-    char key[KEY_MAX + 2];
-    int first, second;
+    int r = mcp_request_roots(req, user);
 
-    (void)user;
-    memset(key, 'k', sizeof(key));
-    key[KEY_MAX + 1] = '\0';
-    if (mcp_request_answer(req, key + 1)) {
-        if (mcp_request_roots(req, key + 1) != MCP_E_INVAL)
-            return mcp_result_text(out, "an answered key was asked again");
-        return mcp_result_text(out, "good");
-    }
-    if (mcp_request_roots(req, key) != MCP_E_INVAL ||
-        mcp_request_roots(req, "") != MCP_E_INVAL ||
-        mcp_request_roots(req, NULL) != MCP_E_INVAL ||
-        mcp_request_roots(NULL, "k") != MCP_E_INVAL ||
-        mcp_request_roots(req, "\xff") != MCP_E_INVAL)
-        return mcp_result_text(out, "a bad key was taken");
-    first = mcp_request_roots(req, key + 1);
-    second = mcp_request_roots(req, key + 1);
-    if (second != MCP_E_INVAL)
-        return mcp_result_text(out, "a key was taken twice");
-    return first;
+    return r == MCP_E_INVAL ? mcp_result_text(out, "refused") : r;
+}
+
+static int
+twice_run(mcp_request *req, mcp_result *out, void *user)
+{
+    (void)mcp_request_roots(req, "k");
+    return key_run(req, out, user);
 }
 
 static void
-keys_are_short_texts_each_used_once(void **state)
+assert_no_key(bool modern, mcp_handler_fn *run, char *key)
+{
+    struct raw raw;
+
+    ask_start(&raw, modern, run, key);
+    ask_call(&raw, "1", "");
+    ask_expect_text(&raw, "1", "refused");
+    ask_done(&raw);
+}
+
+static void
+key_is_a_short_text_and_used_once_in_a_run(void **state)
+{
+    char longer[KEY_MAX + 2];
+    char once[] = "k", empty[] = "", broken[] = "\xff";
+
+    memset(longer, 'k', sizeof(longer));
+    longer[KEY_MAX + 1] = '\0';
+    assert_no_key(RAW_MODERN, key_run, longer);
+    assert_no_key(RAW_MODERN, key_run, empty);
+    assert_no_key(RAW_MODERN, key_run, broken);
+    assert_no_key(RAW_MODERN, key_run, NULL);
+    assert_no_key(RAW_MODERN, twice_run, once);
+    assert_int_equal(mcp_request_roots(NULL, "k"), MCP_E_INVAL);
+}
+
+/* Its answer is there: that is no question any more. */
+static int
+answered_run(mcp_request *req, mcp_result *out, void *user)
+{
+    int r = mcp_request_roots(req, user);
+
+    if (r == 0)
+        r = mcp_request_roots(req, user);
+    return r < 0 ? r : mcp_result_text(out, "good");
+}
+
+static void
+question_that_is_answered_is_not_asked_again(void **state)
 {
     char key[KEY_MAX + 1];
     struct raw raw;
@@ -134,11 +164,85 @@ keys_are_short_texts_each_used_once(void **state)
 
     memset(key, 'k', KEY_MAX);
     key[KEY_MAX] = '\0';
-    ask_start(&raw, RAW_MODERN, keys_run, NULL);
+    ask_start(&raw, RAW_MODERN, answered_run, key);
     ask_call(&raw, "1", "");
     sealed = ask_expect_question(&raw, 1, key, "roots/list", NULL);
     ask_answer(&raw, 1, key, "{'roots':[]}", "2", sealed);
     ask_expect_text(&raw, ask_id(&raw, "2"), "good");
+    ask_done(&raw);
+}
+
+/* ---- several at once ---------------------------------------------------- */
+
+struct outcomes {
+    atomic_int runs, first, last;
+};
+
+/* Two at once; what each of them comes to. */
+static int
+pair_run(mcp_request *req, mcp_result *out, void *user)
+{
+    struct outcomes *o = user;
+    int r;
+
+    atomic_fetch_add(&o->runs, 1);
+    atomic_store(&o->first, mcp_request_roots(req, "a"));
+    r = mcp_request_roots(req, "b");
+    atomic_store(&o->last, r);
+    return r < 0 ? r : mcp_result_text(out, "both");
+}
+
+static void
+last_question_tells_of_all(void **state)
+{
+    struct outcomes o = {0};
+    struct raw raw;
+    char *sealed;
+
+    (void)state;
+    ask_start(&raw, true, pair_run, &o);
+    ask_call(&raw, "1", "");
+    sealed = ask_expect_input(
+        &raw, "{'a':{'method':'roots/list'},'b':{'method':'roots/list'}}");
+    assert_int_equal(atomic_load(&o.last), MCP_E_INPUT);
+    ask_retry(&raw, "2", "{'b':{'roots':[]}}", sealed);
+    sealed = ask_expect_input(&raw, "{'a':{'method':'roots/list'}}");
+    assert_int_equal(atomic_load(&o.last), MCP_E_INPUT); /* though b is answered */
+    ask_retry(&raw, "3", "{'a':{'roots':[]}}", sealed);
+    ask_expect_text(&raw, "3", "both");
+    assert_int_equal(atomic_load(&o.first), 0);
+    assert_int_equal(atomic_load(&o.last), 0);
+    assert_int_equal(atomic_load(&o.runs), 3);
+    ask_done(&raw);
+}
+
+/* The first one cannot be asked, the second one can. */
+static int
+refused_pair_run(mcp_request *req, mcp_result *out, void *user)
+{
+    struct outcomes *o = user;
+    int r;
+
+    atomic_store(&o->first, mcp_request_sample(
+                                req, "s", &MCP_SAMPLE(.text = "?", .max_tokens = 1)));
+    r = mcp_request_roots(req, "r");
+    atomic_store(&o->last, r);
+    return r < 0 ? r : mcp_result_text(out, "both");
+}
+
+static void
+failed_question_is_not_forgotten_by_the_next(void **state)
+{
+    struct outcomes o = {0};
+    struct raw raw;
+
+    ask_able = "{'roots':{}}";
+    ask_start(&raw, RAW_MODERN, refused_pair_run, &o);
+    ask_call(&raw, "1", "");
+    raw_expect(&raw, "-32021");
+    raw_expect_silence(&raw);
+    assert_int_equal(atomic_load(&o.first), MCP_E_PEER);
+    assert_int_equal(atomic_load(&o.last), MCP_E_PEER);
     ask_done(&raw);
 }
 
@@ -177,6 +281,25 @@ handler_may_ask_ten_times(void **state)
         ask_answer(&raw, i + 1, key, "{'roots':[]}", id, sealed);
     }
     ask_expect_text(&raw, ask_id(&raw, "11"), "10");
+    assert_int_equal(atomic_load(&last), MCP_E_LIMIT);
+    ask_done(&raw);
+}
+
+static void
+answers_that_come_early_count_as_asked(void **state)
+{
+    char more[1024] = ",'inputResponses':{'x':{}";
+    atomic_int last = 0;
+    struct raw raw;
+
+    (void)state;
+    for (int i = 0; i < 12; i++)
+        snprintf(more + strlen(more), sizeof(more) - strlen(more),
+                 ",'k%d':{'roots':[]}", i);
+    strcat(more, "}");
+    ask_start(&raw, true, insatiable_run, &last);
+    ask_call(&raw, "1", more);
+    ask_expect_text(&raw, "1", "10");
     assert_int_equal(atomic_load(&last), MCP_E_LIMIT);
     ask_done(&raw);
 }
@@ -441,7 +564,7 @@ guard_before(mcp_request *req, void *user)
     if (strcmp(mcp_request_method(req), "tools/call") != 0)
         return 0;
     r = mcp_request_set_state(req, "asked");
-    if (r == 0)
+    if (r == MCP_E_STATE)
         r = mcp_request_roots(req, "where");
     atomic_store(&guard->status, r);
     return r;
@@ -475,13 +598,48 @@ middleware_may_not_ask(void **state)
     ask_done(&raw);
 }
 
+/* As above, but it lets the request pass. */
+static int
+lenient_before(mcp_request *req, void *user)
+{
+    (void)guard_before(req, user);
+    return 0;
+}
+
+static void
+handler_may_ask_though_its_middleware_might_not(void **state)
+{
+    struct guard guard = {0};
+    struct raw raw;
+    char *sealed;
+
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    assert_int_equal(
+        mcp_server_use(raw.server,
+                       &MCP_MIDDLEWARE(.before = lenient_before, .user = &guard)),
+        0);
+    raw_tool(&raw, MCP_TOOL(.name = "t", .run = roots_run));
+    ask_connect(&raw, RAW_MODERN);
+    ask_call(&raw, "1", "");
+    sealed = ask_expect_question(&raw, 1, "where", "roots/list", NULL);
+    assert_int_equal(atomic_load(&guard.status), MCP_E_STATE);
+    ask_answer(&raw, 1, "where", "{'roots':[{'uri':'file:///home'}]}", "2", sealed);
+    ask_expect_text(&raw, ask_id(&raw, "2"), "file:///home");
+    ask_done(&raw);
+}
+
 TEST_MAIN(TEST_ERAS(roots_are_asked_for),
           TEST_ERAS(client_without_roots_is_not_asked_for_them),
           TEST(what_can_be_asked_is_what_was_declared_and_is_known),
-          TEST_ERAS(keys_are_short_texts_each_used_once),
+          TEST_ERAS(key_is_a_short_text_and_used_once_in_a_run),
+          TEST_ERAS(question_that_is_answered_is_not_asked_again),
+          TEST(last_question_tells_of_all),
+          TEST_ERAS(failed_question_is_not_forgotten_by_the_next),
+          TEST(answers_that_come_early_count_as_asked),
           TEST_ERAS(handler_may_ask_ten_times),
           TEST_ERAS(prompts_and_resources_may_ask_too),
           TEST_ERAS(completion_may_not_ask), TEST_ERAS(middleware_may_not_ask),
+          TEST_ERAS(handler_may_ask_though_its_middleware_might_not),
           TEST_ERAS(list_may_not_ask), TEST_ERAS(canceled_request_asks_nothing),
           TEST_ERAS(last_state_comes_back_with_the_answers),
           TEST_ERAS(state_has_a_longest_length))

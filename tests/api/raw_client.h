@@ -369,6 +369,7 @@ raw_connect(struct raw *raw, bool modern)
     assert_int_equal(raw_try_connect(raw, modern), 0);
 }
 
+/* All memory is free again, also that of handlers that need a moment to end. */
 static inline void
 raw_close(struct raw *raw)
 {
@@ -376,6 +377,7 @@ raw_close(struct raw *raw)
     if (raw->fd >= 0)
         close(raw->fd);
     free(raw->in);
+    test_mem_await(raw->mem);
 }
 
 /* One call from beginning to end, whatever fails for want of memory: it is answered, or

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -123,6 +124,25 @@ a_server_gets_its_environment_and_its_folder(void **state)
 }
 
 static void
+a_server_need_not_get_our_environment(void **state)
+{
+    static const char *const env[] = {"LIBMCP_TEST=yes", NULL};
+    char text[65];
+
+    (void)state;
+    setenv("LIBMCP_SECRET", "secret", 1);
+    setenv("LOGNAME", "me", 1);
+    spawn_and_read("echo $LIBMCP_TEST $LOGNAME $LIBMCP_SECRET >&2; " SHELL_LISTENS,
+                   SCRIPT_OPTIONS(.env = env, .clean_env = true), text);
+    assert_string_equal(text, "yes me\n");
+    spawn_and_read("echo $LIBMCP_TEST $LOGNAME $LIBMCP_SECRET >&2; " SHELL_LISTENS,
+                   SCRIPT_OPTIONS(.env = env), text);
+    assert_string_equal(text, "yes me secret\n");
+    unsetenv("LIBMCP_SECRET");
+    unsetenv("LOGNAME");
+}
+
+static void
 a_quiet_server_writes_to_nobody(void **state)
 {
     char text[65];
@@ -177,5 +197,6 @@ TEST_MAIN(TEST(a_command_is_copied_whole), TEST(descriptors_are_copied),
           TEST(a_way_that_was_never_opened_is_freed_once),
           TEST(a_stderr_that_is_not_open_is_refused),
           TEST(a_server_gets_its_environment_and_its_folder),
+          TEST(a_server_need_not_get_our_environment),
           TEST(a_quiet_server_writes_to_nobody),
           TEST(M13_a_server_gets_its_three_descriptors_only))

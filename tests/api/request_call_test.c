@@ -9,8 +9,27 @@
 struct asks {
     const char *method, *params;
     int64_t timeout_ms;
-    atomic_int entered, status, code;
+    bool listens;        /* to progress */
+    atomic_bool is_slow; /* it stays in there */
+    atomic_int heard, entered, status, code;
+    double progress, total; /* the last that it heard of */
+    char message[32];
 };
+
+static void
+asks_hear(mcp_request *req, double progress, double total, const char *message,
+          void *user)
+{
+    struct asks *asks = user;
+
+    assert_non_null(req);
+    assert_true(progress > asks->progress);
+    asks->progress = progress;
+    asks->total = total;
+    snprintf(asks->message, sizeof asks->message, "%s", message ? message : "-");
+    atomic_fetch_add(&asks->heard, 1);
+    RAW_UNTIL(!atomic_load(&asks->is_slow));
+}
 
 static int
 asks_run(mcp_request *req, mcp_result *out, void *user)
@@ -21,8 +40,12 @@ asks_run(mcp_request *req, mcp_result *out, void *user)
     int r;
 
     atomic_fetch_add(&asks->entered, 1);
-    r = mcp_request_call(req, asks->method, asks->params, asks->timeout_ms, &reply,
-                         &err);
+    r = mcp_request_call(
+        req, asks->method, asks->params,
+        &MCP_REQUEST_CALL_OPTIONS(.timeout_ms = asks->timeout_ms,
+                                  .on_progress = asks->listens ? asks_hear : NULL,
+                                  .user = asks),
+        &reply, &err);
     atomic_store(&asks->code, err.rpc_code);
     if (r == 0)
         r = mcp_result_text(
@@ -166,6 +189,187 @@ F32_stop_wakes_it(void **state)
     ask_done(&raw);
 }
 
+/* ---- progress ----------------------------------------------------------- */
+
+#define PROGRESS(token, members)                \
+    "{'jsonrpc':'2.0','method':'notifications/" \
+    "progress','params':{'progressToken':" token "," members "}}"
+
+static void
+start_listening(struct raw *raw, struct asks *asks)
+{
+    asks->method = "x/ask";
+    asks->listens = true;
+    ask_start(raw, false, asks_run, asks);
+    ask_call(raw, "1", "");
+    ask_expect(raw, "{'jsonrpc':'2.0','id':1,'method':'x/ask','params':{'_meta':{"
+                    "'progressToken':1}}}");
+}
+
+static void
+I12_progress_of_the_client_is_heard_while_it_is_waited_for(void **state)
+{
+    struct asks asks = {0};
+    struct raw raw;
+
+    (void)state;
+    start_listening(&raw, &asks);
+    ask_send(&raw, PROGRESS("1", "'progress':1,'total':4,'message':'a quarter'"));
+    RAW_UNTIL(atomic_load(&asks.heard) == 1);
+    assert_true(asks.progress == 1 && asks.total == 4);
+    assert_string_equal(asks.message, "a quarter");
+    ask_send(&raw, PROGRESS("7", "'progress':9")); /* of what? */
+    ask_send(&raw, PROGRESS("1", "'progress':3"));
+    ask_send(&raw, "{'jsonrpc':'2.0','id':1,'result':{'said':'yes'}}");
+    ask_expect_text(&raw, "1", "yes");
+    assert_int_equal(atomic_load(&asks.heard), 2);
+    assert_true(asks.progress == 3 && asks.total == 0);
+    assert_string_equal(asks.message, "-");
+    ask_done(&raw);
+}
+
+/* As many as wait for a slow callback of a client's. */
+static void
+of_too_much_progress_the_last_is_heard(void **state)
+{
+    struct asks asks = {.is_slow = true};
+    struct raw raw;
+    char text[256];
+
+    (void)state;
+    start_listening(&raw, &asks);
+    for (int i = 1; i <= 100; i++) {
+        snprintf(text, sizeof(text), PROGRESS("1", "'progress':%d"), i);
+        ask_send(&raw, text);
+    }
+    ask_send(&raw, "{'jsonrpc':'2.0','id':1,'result':{'said':'yes'}}");
+    ask_method(&raw, "2", "ping", "'a':1");
+    raw_expect(&raw, "\"id\":2,\"result\"");
+    atomic_store(&asks.is_slow, false);
+    ask_expect_text(&raw, "1", "yes");
+    assert_in_range(atomic_load(&asks.heard), 64, 65);
+    assert_true(asks.progress == 100);
+    ask_done(&raw);
+}
+
+static void
+F22_after_a_cancel_no_progress_is_heard(void **state)
+{
+    struct asks asks = {.is_slow = true};
+    struct raw raw;
+
+    (void)state;
+    start_listening(&raw, &asks);
+    ask_send(&raw, PROGRESS("1", "'progress':1"));
+    ask_send(&raw, PROGRESS("1", "'progress':2"));
+    RAW_UNTIL(atomic_load(&asks.heard) == 1);
+    raw_cancel(&raw, "1", "enough");
+    raw_expect(&raw, "\"notifications/cancelled\",\"params\":{\"requestId\":1,");
+    atomic_store(&asks.is_slow, false);
+    RAW_UNTIL(atomic_load(&asks.status) == MCP_E_CANCELED);
+    assert_int_equal(atomic_load(&asks.heard), 1);
+    ask_done(&raw);
+}
+
+/* A client's handler reports to the server's, and that to the call of the client's. */
+
+static int
+sample_in_steps(mcp_request *req, mcp_result *out, void *user)
+{
+    (void)user;
+    assert_int_equal(mcp_request_progress(req, 1, 2, "half"), 0);
+    assert_int_equal(mcp_request_progress(req, 2, 2, "done"), 0);
+    (void)mcp_result_text(out, "hello");
+    return mcp_result_model(out, "m");
+}
+
+static void
+hand_on(mcp_request *req, double progress, double total, const char *message,
+        void *user)
+{
+    atomic_int *count = user;
+
+    atomic_fetch_add(count, 1);
+    assert_int_equal(mcp_request_progress(req, progress, total, message), 0);
+}
+
+static int
+ask_model(mcp_request *req, mcp_result *out, void *user)
+{
+    mcp_reply *reply = NULL;
+    int r;
+
+    r = mcp_request_call(
+        req, "sampling/createMessage",
+        "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\","
+        "\"text\":\"hi\"}}],\"maxTokens\":9}",
+        &MCP_REQUEST_CALL_OPTIONS(.on_progress = hand_on, .user = user), &reply, NULL);
+    if (r == 0)
+        r = mcp_result_text(
+            out, mcp_json_string(mcp_json_get(mcp_reply_result(reply), "model"), ""));
+    mcp_reply_free(reply);
+    return r;
+}
+
+struct seen {
+    int count;
+    double progress, total;
+    char message[32];
+};
+
+static void
+see(mcp_call *call, double progress, double total, const char *message, void *user)
+{
+    struct seen *seen = user;
+
+    (void)call;
+    seen->count++;
+    seen->progress = progress;
+    seen->total = total;
+    snprintf(seen->message, sizeof seen->message, "%s", message ? message : "-");
+}
+
+static void
+I12_progress_goes_from_handler_to_handler(void **state)
+{
+    struct seen seen = {0};
+    mcp_client *client = NULL;
+    mcp_server *server = NULL;
+    mcp_reply *reply = NULL;
+    atomic_int heard = 0;
+    mcp_error err;
+
+    (void)state;
+    assert_int_equal(
+        mcp_server_new(&MCP_SERVER_OPTIONS(.name = "s", .version = "1"), &server, &err),
+        0);
+    assert_int_equal(
+        mcp_server_add_tool(
+            server, &MCP_TOOL(.name = "t", .run = ask_model, .user = &heard), &err),
+        0);
+    assert_int_equal(mcp_server_start(server, NULL), 0);
+    assert_int_equal(
+        mcp_client_attach_server(
+            server,
+            &MCP_CLIENT_OPTIONS(.name = "c", .version = "1", .era = MCP_ERA_LEGACY,
+                                .sample = {.run = sample_in_steps}),
+            &client, &err),
+        0);
+    assert_int_equal(
+        mcp_client_call_tool(client, "t", NULL,
+                             &MCP_CALL_OPTIONS(.on_progress = see, .user = &seen),
+                             &reply, &err),
+        0);
+    assert_string_equal(mcp_reply_text(reply), "m");
+    assert_int_equal(atomic_load(&heard), 2);
+    assert_int_equal(seen.count, 2);
+    assert_true(seen.progress == 2 && seen.total == 2);
+    assert_string_equal(seen.message, "done");
+    mcp_reply_free(reply);
+    mcp_client_free(client);
+    mcp_server_free(server);
+}
+
 /* ---- who may not -------------------------------------------------------- */
 
 static void
@@ -221,6 +425,8 @@ what_a_client_has_not_declared_it_is_not_asked(void **state)
     assert_not_asked("{}", "sampling/createMessage", "{}", MCP_E_PEER);
     assert_not_asked("{'sampling':{}}", "sampling/createMessage", "{\"tools\":[]}",
                      MCP_E_PEER);
+    assert_not_asked("{'sampling':{}}", "sampling/createMessage",
+                     "{\"includeContext\":\"thisServer\"}", MCP_E_PEER);
     assert_not_asked("{'elicitation':{}}", "elicitation/create", "{\"mode\":\"url\"}",
                      MCP_E_PEER);
     assert_not_asked("{'elicitation':{'url':{}}}", "elicitation/create", "{}",
@@ -236,7 +442,7 @@ what_is_no_request_is_not_sent(void **state)
     assert_not_asked("{}", "x", "[]", MCP_E_INVAL);
     assert_not_asked("{}", "x", "{", MCP_E_INVAL);
     assert_not_asked("{}", "x", "{\"_meta\":{}}", MCP_E_INVAL);
-    assert_int_equal(mcp_request_call(NULL, "x", NULL, 0, NULL, NULL), MCP_E_INVAL);
+    assert_int_equal(mcp_request_call(NULL, "x", NULL, NULL, NULL, NULL), MCP_E_INVAL);
 }
 
 /* ---- many --------------------------------------------------------------- */
@@ -293,7 +499,7 @@ fifty_canceled_while_waiting_leave_nothing(void **state)
 static void
 flow(struct test_mem *mem, void *user)
 {
-    struct asks asks = {.method = "x/ask", .params = "{\"a\":1}"};
+    struct asks asks = {.method = "x/ask", .params = "{\"a\":1}", .listens = true};
     const char *line;
     struct raw raw;
 
@@ -311,8 +517,10 @@ flow(struct test_mem *mem, void *user)
         for (line = raw_next(&raw); line; line = raw_next(&raw)) {
             if (strstr(line, "\"id\":7,"))
                 break;
-            if (strstr(line, "x/ask"))
-                ask_send(&raw, "{'jsonrpc':'2.0','id':1,'result':{'said':'yes'}}");
+            if (!strstr(line, "x/ask"))
+                continue;
+            ask_send(&raw, PROGRESS("1", "'progress':1,'message':'m'"));
+            ask_send(&raw, "{'jsonrpc':'2.0','id':1,'result':{'said':'yes'}}");
         }
     }
     raw_close(&raw);
@@ -331,6 +539,10 @@ TEST_MAIN(TEST(answer_is_waited_for), TEST(error_of_the_client_is_told),
           TEST(F22_cancel_wakes_it_and_takes_the_question_back),
           TEST(F22_signal_only_handler_is_woken_too),
           TEST(J8_client_that_is_gone_wakes_it), TEST(F32_stop_wakes_it),
+          TEST(I12_progress_of_the_client_is_heard_while_it_is_waited_for),
+          TEST(of_too_much_progress_the_last_is_heard),
+          TEST(F22_after_a_cancel_no_progress_is_heard),
+          TEST(I12_progress_goes_from_handler_to_handler),
           TEST(G8_J7_modern_client_cannot_be_asked), TEST(nobody_waits_on_the_loop),
           TEST(what_a_client_has_not_declared_it_is_not_asked),
           TEST(what_is_no_request_is_not_sent),

@@ -9,6 +9,7 @@ struct seen {
     char id[4096];
     char text[1024];
     void *user;
+    mcp_server *server;
 };
 
 static void
@@ -36,6 +37,7 @@ look(mcp_request *req, mcp_result *out, void *user)
     snprintf(seen->id, sizeof(seen->id), "%s", mcp_request_id(req));
     assert_ptr_equal(mcp_request_id(req), mcp_request_id(req));
     seen->user = mcp_request_server_user(req);
+    seen->server = mcp_request_server(req);
     assert_ptr_equal(mcp_request_result(req), out);
     assert_false(mcp_request_is_canceled(req));
     assert_string_equal(mcp_request_cancel_reason(req), "");
@@ -61,6 +63,7 @@ it_tells_what_was_asked(void **state)
                                        "{\"roots\":{}}|");
     assert_string_equal(seen.id, "7");
     assert_ptr_equal(seen.user, &seen);
+    assert_ptr_equal(seen.server, raw.server);
     raw_done(&raw);
 }
 
@@ -355,6 +358,7 @@ bad_arguments_are_refused(void **state)
     assert_null(mcp_request_client_info(NULL));
     assert_null(mcp_request_client_capabilities(NULL));
     assert_null(mcp_request_server_user(NULL));
+    assert_null(mcp_request_server(NULL));
     assert_null(mcp_request_result(NULL));
     assert_null(mcp_request_loop(NULL));
     assert_string_equal(mcp_request_method(NULL), "");
@@ -420,7 +424,33 @@ trace_context_is_what_meta_has(void **state)
     raw_done(&raw);
 }
 
+static int
+say(mcp_request *req, mcp_result *out, void *user)
+{
+    (void)req;
+    (void)user;
+    return mcp_result_text(out, "said");
+}
+
+/* No tasks are declared: who wants one gets the answer itself. */
+static void
+a_task_that_was_not_offered_is_a_call_like_any(void **state)
+{
+    struct raw raw;
+
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    raw_tool(&raw, MCP_TOOL(.name = "say", .reply = say));
+    raw_start(&raw, RAW_MODERN);
+    raw_ask(&raw, "1", "tools/call", ",\"name\":\"say\",\"task\":{\"ttl\":60000}");
+    raw_expect(&raw, "\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":"
+                     "\"said\"}]");
+    raw_ask(&raw, "2", "tasks/list", "");
+    raw_expect(&raw, "\"id\":2,\"error\":{\"code\":-32601");
+    raw_done(&raw);
+}
+
 TEST_MAIN(TEST_ERAS(it_tells_what_was_asked), TEST_ERAS(trace_context_is_what_meta_has),
+          TEST_ERAS(a_task_that_was_not_offered_is_a_call_like_any),
           TEST(a_modern_request_brings_its_client_along),
           TEST(A10_ids_of_all_kinds_are_shown_as_they_came),
           TEST(arguments_are_bound_to_a_struct),

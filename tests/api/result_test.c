@@ -97,6 +97,38 @@ output_that_is_no_object_is_for_the_modern_era(void **state)
     written_is(&w, "{'content':[{'type':'text','text':'5'}]}");
 }
 
+/* Who knows only content must find it there; pictures do not say it. */
+static void
+output_that_is_no_object_is_a_text_beside_other_blocks(void **state)
+{
+    struct written w;
+
+    (void)state;
+    for (int modern = 0; modern < 2; modern++) {
+        written_plain(&w);
+        w.out.modern = modern;
+        mcp_result_image(&w.out, "f", 1, "image/png");
+        mcp_result_json(&w.out, "[1]", 3);
+        written_is(&w, modern ? "{'content':[{'type':'image','data':'Zg==','mimeType':"
+                                "'image/png'},{'type':'text','text':'[1]'}],"
+                                "'structuredContent':[1]}"
+                              : "{'content':[{'type':'image','data':'Zg==','mimeType':"
+                                "'image/png'},{'type':'text','text':'[1]'}]}");
+        written_plain(&w);
+        w.out.modern = modern;
+        mcp_result_content(&w.out, "{\"type\":\"text\",\"text\":\"one\"}", 28);
+        mcp_result_json(&w.out, "[1]", 3);
+        written_is(&w, modern ? "{'content':[{'type':'text','text':'one'}],"
+                                "'structuredContent':[1]}"
+                              : "{'content':[{'type':'text','text':'one'}]}");
+    }
+    written_plain(&w);
+    mcp_result_image(&w.out, "f", 1, "image/png");
+    mcp_result_json(&w.out, "{}", 2);
+    written_is(&w, "{'content':[{'type':'image','data':'Zg==','mimeType':'image/png'}],"
+                   "'structuredContent':{}}");
+}
+
 static void
 the_last_structured_output_counts(void **state)
 {
@@ -252,6 +284,7 @@ TEST_MAIN(TEST(nothing_written_is_no_content), TEST(reset_forgets_everything),
           TEST(structured_output_becomes_content_if_there_is_none),
           TEST(structured_output_may_be_built_by_hand),
           TEST(output_that_is_no_object_is_for_the_modern_era),
+          TEST(output_that_is_no_object_is_a_text_beside_other_blocks),
           TEST(the_last_structured_output_counts),
           TEST(output_that_breaks_its_promise_is_not_sent),
           TEST(a_struct_needs_a_table), TEST(meta_keeps_its_keys_apart),

@@ -127,15 +127,128 @@ what_was_not_answered_is_asked_again(void **state)
     ask_done(&raw);
 }
 
+/* ---- answers before their questions ------------------------------------- */
+
 static void
-answers_without_a_state_are_nobodys(void **state)
+answers_that_come_before_their_questions_are_taken(void **state)
+{
+    const mcp_tool tools[] = {MCP_TOOL(.run = three_run), MCP_TOOL(.reply = three_run)};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++) {
+        mcp_tool tool = tools[i];
+        atomic_int runs = 0;
+        struct raw raw;
+
+        tool.user = &runs;
+        ask_start_with(&raw, true, tool, MCP_SERVER_OPTIONS(.page = 0));
+        ask_call(&raw, "1",
+                 ",'inputResponses':{'a':" ACCEPT("1") ",'b':" ACCEPT(
+                     "2") ",'c':" ACCEPT("3") ",'x':7}");
+        ask_expect_text(&raw, "1", "1 2 3");
+        assert_int_equal(atomic_load(&runs), 3); /* as if it had been asked twice */
+        assert_int_equal(raw_counts(&raw).requests, 1);
+        assert_int_equal(raw_counts(&raw).answered, 1);
+        ask_done(&raw);
+    }
+}
+
+static void
+what_early_answers_leave_open_is_asked(void **state)
+{
+    struct raw raw;
+    char *sealed;
+
+    (void)state;
+    ask_start(&raw, true, three_run, NULL);
+    ask_call(&raw, "1", ",'inputResponses':{'a':" ACCEPT("1") ",'x':{}}");
+    sealed = ask_expect_input(&raw, "{" QUESTION("b", "B?") "}");
+    ask_retry(&raw, "2", "{'a':" ACCEPT("9") ",'b':" ACCEPT("2") "}", sealed);
+    sealed = ask_expect_input(&raw, "{" QUESTION("c", "C?") "}");
+    ask_retry(&raw, "3", "{'c':" ACCEPT("3") "}", sealed);
+    ask_expect_text(&raw, "3", "1 2 3");
+    ask_done(&raw);
+}
+
+static void
+early_answers_to_other_questions_change_nothing(void **state)
 {
     struct raw raw;
 
     (void)state;
     ask_start(&raw, true, three_run, NULL);
-    ask_call(&raw, "1", ",'inputResponses':{'a':" ACCEPT("1") ",'b':" ACCEPT("2") "}");
+    ask_call(&raw, "1", ",'inputResponses':{'c':" ACCEPT("3") ",'x':null}");
     free(ask_expect_input(&raw, BOTH));
+    ask_done(&raw);
+}
+
+static void
+early_answer_that_is_none_is_refused(void **state)
+{
+    struct raw raw;
+
+    (void)state;
+    ask_start(&raw, true, three_run, NULL);
+    ask_call(&raw, "1", ",'inputResponses':{'a':" ACCEPT("1") ",'b':12345}");
+    raw_expect(&raw,
+               "\"code\":-32602,\"message\":\"Invalid params: inputResponses, b:");
+    ask_call(&raw, "2",
+             ",'inputResponses':{'a':{'action':'accept','content':{'v':1}}}");
+    raw_expect(&raw,
+               "\"code\":-32602,\"message\":\"Invalid params: inputResponses, a:");
+    ask_done(&raw);
+}
+
+/* Both arrive in one read: the call is between two of its runs when it is canceled. */
+static void
+call_that_is_canceled_between_its_runs_is_not_run_again(void **state)
+{
+    static const char both[] = REQUEST(
+        "1", "tools/call",
+        "{\"name\":\"t\",\"inputResponses\":{"
+        "\"a\":{\"action\":\"decline\"},\"b\":{\"action\":\"decline\"},"
+        "\"c\":{\"action\":\"decline\"}},"
+        "\"_meta\":{" META_KEY("protocolVersion") ":\"2026-07-28\"," META_KEY(
+            "clientCapabilities") ":{\"elicitation\":{}}}}") "\n" CANCEL("1") "\n";
+    atomic_int runs = 0;
+    struct raw raw;
+
+    (void)state;
+    ask_start_with(&raw, true, MCP_TOOL(.reply = three_run, .user = &runs),
+                   MCP_SERVER_OPTIONS(.page = 0));
+    raw_bytes(&raw, both, sizeof(both) - 1);
+    RAW_UNTIL(raw_counts(&raw).canceled_by_peer == 1);
+    RAW_UNTIL(raw_counts(&raw).live_handlers == 0);
+    raw_expect_silence(&raw);
+    assert_int_equal(atomic_load(&runs), 1);
+    assert_int_equal(raw_counts(&raw).in_flight, 0);
+    ask_done(&raw);
+}
+
+/* Sets a state, and says whether it is there when it is run again. */
+static int
+stateful_run(mcp_request *req, mcp_result *out, void *user)
+{
+    char before[16];
+    int r;
+
+    (void)user;
+    snprintf(before, sizeof(before), "%s", mcp_request_state(req));
+    r = mcp_request_set_state(req, "kept");
+    if (r == 0)
+        r = ask_plainly(req, "a", "A?");
+    return r < 0 ? r : mcp_result_textf(out, "%s %s", before, value_of(req, "a"));
+}
+
+static void
+early_answers_go_with_the_state_of_their_round(void **state)
+{
+    struct raw raw;
+
+    (void)state;
+    ask_start(&raw, true, stateful_run, NULL);
+    ask_call(&raw, "1", ",'inputResponses':{'a':" ACCEPT("1") "}");
+    ask_expect_text(&raw, "1", "kept 1");
     ask_done(&raw);
 }
 
@@ -502,11 +615,34 @@ flow(struct test_mem *mem, void *user)
     raw_close(&raw);
 }
 
+/* The same with answers that come early: two runs for one call. */
+static void
+early_flow(struct test_mem *mem, void *user)
+{
+    struct raw raw;
+    const char *line;
+
+    (void)user;
+    if (raw_make_in(&raw, mem, MCP_SERVER_OPTIONS(.page = 0)) < 0)
+        return;
+    raw.lenient = true;
+    if (mcp_server_add_tool(raw.server, &MCP_TOOL(.name = "t", .reply = three_run),
+                            NULL) == 0 &&
+        raw_try_connect(&raw, true) == 0 && mcp_server_start(raw.server, NULL) == 0) {
+        ask_call(&raw, "1",
+                 ",'inputResponses':{'a':" ACCEPT("1") ",'b':" ACCEPT("2") "}");
+        line = raw_next(&raw);
+        assert_true(!line || strstr(line, "\"id\":1,"));
+    }
+    raw_close(&raw);
+}
+
 static void
 each_allocation_may_fail(void **state)
 {
     (void)state;
     assert_true(test_each_allocation_fails(flow, NULL) > 20);
+    assert_true(test_each_allocation_fails(early_flow, NULL) > 20);
 }
 
 /* ---- who asks ----------------------------------------------------------- */
@@ -624,7 +760,7 @@ calling_run(mcp_request *req, mcp_result *out, void *user)
 {
     mcp_reply *reply = NULL;
     mcp_error err = {0};
-    int r = mcp_request_call(req, "roots/list", NULL, 0, &reply, &err);
+    int r = mcp_request_call(req, "roots/list", NULL, NULL, &reply, &err);
 
     (void)user;
     assert_null(reply);
@@ -653,7 +789,12 @@ TEST_MAIN(TEST(earlier_answers_are_kept_though_a_retry_brings_only_its_own),
           TEST(answer_is_exactly_that),
           TEST(L9_server_keeps_nothing_for_who_never_comes_back),
           TEST(what_was_not_answered_is_asked_again),
-          TEST(answers_without_a_state_are_nobodys),
+          TEST(answers_that_come_before_their_questions_are_taken),
+          TEST(what_early_answers_leave_open_is_asked),
+          TEST(early_answers_to_other_questions_change_nothing),
+          TEST(early_answer_that_is_none_is_refused),
+          TEST(early_answers_go_with_the_state_of_their_round),
+          TEST(call_that_is_canceled_between_its_runs_is_not_run_again),
           TEST(retry_in_a_wrong_form_is_refused_before_its_handler),
           TEST(tampered_state_is_refused_before_the_handler_runs),
           TEST(state_is_good_for_its_own_arguments_only),

@@ -64,9 +64,10 @@ everything_else_goes_with_it(void **state)
         "'auto'}}");
 }
 
+/* The next line has this in it, and it is the last. */
 static void
-assert_refused(const char *version, const char *able, const mcp_sample *sample,
-               const char *part)
+assert_says(const char *version, const char *able, const mcp_sample *sample,
+            const char *part)
 {
     struct raw raw;
 
@@ -83,6 +84,10 @@ assert_refused(const char *version, const char *able, const mcp_sample *sample,
 #define NO_SAMPLING                                                      \
     "\"code\":-32021,\"message\":\"Missing required client capability: " \
     "sampling\",\"data\":{\"requiredCapabilities\":{\"sampling\":{}}}"
+#define NO_CONTEXT                                                          \
+    "\"code\":-32021,\"message\":\"Missing required client capability: "    \
+    "sampling.context\",\"data\":{\"requiredCapabilities\":{\"sampling\":{" \
+    "\"context\":{}}}}"
 #define NO_TOOLS                                                          \
     "\"code\":-32021,\"message\":\"Missing required client capability: "  \
     "sampling.tools\",\"data\":{\"requiredCapabilities\":{\"sampling\":{" \
@@ -97,16 +102,62 @@ client_that_cannot_is_not_asked(void **state)
                                          .more = "{\"toolChoice\":{}}");
 
     (void)state;
-    assert_refused("2025-11-25", "{}", &plain, NO_SAMPLING);
-    assert_refused(NULL, "{'roots':{}}", &plain, NO_SAMPLING);
-    assert_refused(NULL, "{}", &tools, NO_SAMPLING);
-    assert_refused("2025-11-25", "{'sampling':{}}", &tools, NO_TOOLS);
-    assert_refused(NULL, "{'sampling':{}}", &choice, NO_TOOLS);
-    assert_refused("2025-06-18", "{'sampling':{'tools':{}}}", &tools, NO_TOOLS);
+    assert_says("2025-11-25", "{}", &plain, NO_SAMPLING);
+    assert_says(NULL, "{'roots':{}}", &plain, NO_SAMPLING);
+    assert_says(NULL, "{}", &tools, NO_SAMPLING);
+    assert_says("2025-11-25", "{'sampling':{}}", &tools, NO_TOOLS);
+    assert_says(NULL, "{'sampling':{}}", &choice, NO_TOOLS);
+    assert_says("2025-06-18", "{'sampling':{'tools':{}}}", &tools, NO_TOOLS);
 }
 
+#define CONTEXT(which)                       \
+    MCP_SAMPLE(.text = "a", .max_tokens = 1, \
+               .more = "{\"includeContext\":\"" which "\"}")
+
+static void
+context_is_asked_for_where_it_was_declared(void **state)
+{
+    const mcp_sample own = CONTEXT("thisServer"), all = CONTEXT("allServers");
+    const mcp_sample none = CONTEXT("none");
+
+    (void)state;
+    assert_says("2025-11-25", "{'sampling':{}}", &own, NO_CONTEXT);
+    assert_says("2025-11-25", "{'sampling':{'tools':{}}}", &all, NO_CONTEXT);
+    assert_says(NULL, "{'sampling':{}}", &all, NO_CONTEXT);
+    assert_says("2025-06-18", "{}", &own, NO_SAMPLING);
+    /* what asks for nothing, who has said so, and who could not say so */
+    assert_says("2025-11-25", "{'sampling':{}}", &none, "\"includeContext\":\"none\"");
+    assert_says("2025-11-25", "{'sampling':{'context':{}}}", &all,
+                "\"includeContext\":\"allServers\"");
+    assert_says(NULL, "{'sampling':{'context':{}}}", &own,
+                "\"includeContext\":\"thisServer\"");
+    assert_says("2025-06-18", "{'sampling':{}}", &own,
+                "\"includeContext\":\"thisServer\"");
+}
+
+/* user: the question, or NULL. */
 static int
 wrong_run(mcp_request *req, mcp_result *out, void *user)
+{
+    int r = mcp_request_sample(req, "k", user);
+
+    return r == MCP_E_INVAL ? mcp_result_text(out, "not asked") : r;
+}
+
+static void
+assert_not_asked(bool modern, const mcp_sample *question)
+{
+    mcp_sample own = question ? *question : (mcp_sample){0};
+    struct raw raw;
+
+    ask_start(&raw, modern, wrong_run, question ? &own : NULL);
+    ask_call(&raw, "1", "");
+    ask_expect_text(&raw, "1", "not asked");
+    ask_done(&raw);
+}
+
+static void
+what_is_no_question_is_not_asked(void **state)
 {
     const mcp_sample wrong[] = {
         MCP_SAMPLE(.max_tokens = 1),
@@ -119,6 +170,10 @@ wrong_run(mcp_request *req, mcp_result *out, void *user)
         MCP_SAMPLE(.messages = "{}", .max_tokens = 1),
         MCP_SAMPLE(.messages = "[{\"role\":\"robot\",\"content\":{}}]",
                    .max_tokens = 1),
+        MCP_SAMPLE(.messages = "[{\"role\":\"assistant\",\"content\":{\"type\":"
+                               "\"tool_use\",\"id\":\"u\",\"name\":\"w\",\"input\":{}"
+                               "}}]",
+                   .max_tokens = 1, .tools = TOOLS), /* not answered */
         MCP_SAMPLE(.text = "a", .max_tokens = 1, .tools = "{}"),
         MCP_SAMPLE(.text = "a", .max_tokens = 1, .tools = "["),
         MCP_SAMPLE(.text = "a", .max_tokens = 1, .more = "[]"),
@@ -127,29 +182,14 @@ wrong_run(mcp_request *req, mcp_result *out, void *user)
         {.size = 1, .text = "a"},
     };
 
-    (void)user;
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        if (mcp_request_sample(req, "k", &wrong[i]) != MCP_E_INVAL)
-            return mcp_result_textf(out, "number %zu was asked", i);
-    }
-    if (mcp_request_sample(req, "k", NULL) != MCP_E_INVAL ||
-        mcp_request_sample(NULL, "k", &wrong[0]) != MCP_E_INVAL)
-        return mcp_result_text(out, "nothing was asked");
-    return mcp_result_text(out, "none was");
-}
-
-static void
-what_is_no_question_is_not_asked(void **state)
-{
-    struct raw raw;
-
-    ask_start(&raw, RAW_MODERN, wrong_run, NULL);
-    ask_call(&raw, "1", "");
-    ask_expect_text(&raw, "1", "none was");
-    ask_done(&raw);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        assert_not_asked(RAW_MODERN, &wrong[i]);
+    assert_not_asked(RAW_MODERN, NULL);
+    assert_int_equal(mcp_request_sample(NULL, "k", &wrong[0]), MCP_E_INVAL);
 }
 
 TEST_MAIN(TEST_ERAS(text_is_a_message_of_the_user),
           TEST_ERAS(everything_else_goes_with_it),
           TEST(client_that_cannot_is_not_asked),
+          TEST(context_is_asked_for_where_it_was_declared),
           TEST_ERAS(what_is_no_question_is_not_asked))

@@ -207,7 +207,7 @@ a_scope_whose_time_is_up_ends_it(void **state)
 
     (void)state;
     teller_open(&t);
-    assert_int_equal(mcp_scope_new(&MCP_SCOPE_OPTIONS(.timeout_ms = 500), &scope), 0);
+    assert_int_equal(mcp_scope_new(&MCP_SCOPE_OPTIONS(.timeout_ms = 2500), &scope), 0);
     s = subscribe(&t,
                   MCP_SUBSCRIBE(.lists = ALL_LISTS, .scope = scope, .no_wait = true));
     expect_end(s, MCP_SUBSCRIPTION_LOST, MCP_E_TOTAL_TIMEOUT);

@@ -163,6 +163,9 @@ a_mistake_is_told_with_the_tool_and_the_place(void **state)
     refuse(MCP_TOOL(.name = "t", .reply = nothing,
                     .input_schema = "{\"type\":\"object\",\"minProperties\":-1}"),
            "minProperties");
+    refuse(MCP_TOOL(.name = "t", .reply = nothing,
+                    .output_schema = "{\"$schema\":\"https://odd.example/dialect\"}"),
+           "dialect that is not supported: https://odd.example/dialect");
     refuse(MCP_TOOL(.name = "t", .reply = nothing, .output_schema = "[]"),
            "outputSchema is not an object");
     refuse(MCP_TOOL(.name = "t", .reply = nothing, .fields = search_fields,

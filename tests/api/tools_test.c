@@ -63,6 +63,39 @@ output_of_any_type_is_promised_to_the_modern_era(void **state)
     raw_done(&raw);
 }
 
+static int
+say_one_or_other(mcp_request *req, mcp_result *out, void *user)
+{
+    bool plain = mcp_json_get(mcp_request_arguments(req), "plain") != NULL;
+
+    (void)user;
+    return plain ? mcp_result_json(out, "\"one\"", 5)
+                 : mcp_result_json(out, "{\"n\":1}", 7);
+}
+
+/* An object fits every version, whatever else was allowed to come. */
+static void
+output_that_may_be_an_object_is_one_to_the_legacy_era(void **state)
+{
+    const char *line;
+    struct raw raw;
+
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    raw_tool(&raw, MCP_TOOL(.name = "mixed", .reply = say_one_or_other,
+                            .output_schema = "{\"anyOf\":[{\"type\":\"object\"},"
+                                             "{\"type\":\"string\"}]}"));
+    raw_start(&raw, RAW_MODERN);
+    raw_ask(&raw, "1", "tools/list", "");
+    line = raw_expect(&raw, "\"name\":\"mixed\"");
+    assert_int_equal(strstr(line, "outputSchema") != NULL, RAW_MODERN);
+    raw_call(&raw, "2", "mixed", NULL);
+    raw_expect(&raw, "\"structuredContent\":{\"n\":1}");
+    raw_call(&raw, "3", "mixed", "{\"plain\":1}");
+    line = raw_expect(&raw, "\"text\":\"\\\"one\\\"\"");
+    assert_int_equal(strstr(line, "structuredContent") != NULL, RAW_MODERN);
+    raw_done(&raw);
+}
+
 static void
 next_cursor(const char *line, char cursor[256])
 {
@@ -315,6 +348,7 @@ each_allocation_may_fail(void **state)
 
 TEST_MAIN(TEST_ERAS(a_list_has_what_its_era_wants),
           TEST_ERAS(output_of_any_type_is_promised_to_the_modern_era),
+          TEST_ERAS(output_that_may_be_an_object_is_one_to_the_legacy_era),
           TEST_ERAS(a_long_list_comes_in_pages), TEST_ERAS(a_bad_cursor_is_refused),
           TEST(legacy_clients_are_told_of_changes_once_a_turn),
           TEST(clients_that_cannot_be_told_are_not),

@@ -238,6 +238,164 @@ what_cannot_be_completed_is_refused(void **state)
     fixture_close(&f);
 }
 
+/* ---- answers without what was asked for ---------------------------------- */
+
+static int
+ask_completion(mcp_client *client, const char *cursor, const mcp_call_options *opt,
+               mcp_reply **ret_reply, mcp_error *err)
+{
+    (void)cursor;
+    return mcp_client_complete(
+        client, &MCP_COMPLETE(.prompt = "p", .argument = "a", .value = ""), opt,
+        ret_reply, err);
+}
+
+static int
+ask_contents(mcp_client *client, const char *cursor, const mcp_call_options *opt,
+             mcp_reply **ret_reply, mcp_error *err)
+{
+    (void)cursor;
+    return mcp_client_read(client, "x:1", opt, ret_reply, err);
+}
+
+static int
+ask_messages(mcp_client *client, const char *cursor, const mcp_call_options *opt,
+             mcp_reply **ret_reply, mcp_error *err)
+{
+    (void)cursor;
+    return mcp_client_get_prompt(client, "p", NULL, opt, ret_reply, err);
+}
+
+static const struct {
+    list_fn *fn;
+    const char *method, *member;
+    const char *result; /* with something else than a list */
+} listless[] = {
+    {mcp_client_list_tools, "tools/list", "tools", "\"tools\":{\"a\":{}}"},
+    {mcp_client_list_resources, "resources/list", "resources", "\"resources\":null"},
+    {mcp_client_list_templates, "resources/templates/list", "resourceTemplates",
+     "\"resourceTemplates\":\"[]\""},
+    {mcp_client_list_prompts, "prompts/list", "prompts", "\"tools\":[]"},
+    {ask_contents, "resources/read", "contents", "\"contents\":{\"text\":\"t\"}"},
+    {ask_messages, "prompts/get", "messages", "\"messages\":7"},
+    {ask_completion, "completion/complete", "completion.values",
+     "\"completion\":{\"values\":\"a\"}"},
+    {ask_completion, "completion/complete", "completion.values",
+     "\"completion\":[],\"values\":[]"},
+};
+
+static void
+an_answer_without_its_list_is_none(void **state)
+{
+    char answer[128], words[128];
+    struct fixture f;
+    mcp_reply *reply;
+    mcp_error err;
+    size_t i, n;
+
+    fixture_open(&f, state);
+    for (i = 0; i < sizeof listless / sizeof listless[0]; i++) {
+        for (n = 0; n < 2; n++) { /* it is not there at all; it is something else */
+            snprintf(answer, sizeof answer,
+                     "\"result\":{\"resultType\":\"complete\"%s%s}", n ? "," : "",
+                     n ? listless[i].result : "");
+            snprintf(words, sizeof words, "the answer to %s has no list \"%s\"",
+                     listless[i].method, listless[i].member);
+            script_plan(&f.s, listless[i].method, answer);
+            reply = NULL;
+            assert_int_equal(listless[i].fn(f.client, NULL, NULL, &reply, &err),
+                             MCP_E_PROTO);
+            assert_null(reply);
+            assert_string_equal(err.message, words);
+        }
+    }
+    fixture_close(&f);
+}
+
+static void
+what_is_started_is_looked_at_too(void **state)
+{
+    struct fixture f;
+    mcp_call *call;
+    mcp_error err;
+
+    fixture_open(&f, state);
+    script_plan(&f.s, "resources/read", "\"result\":{\"resultType\":\"complete\"}");
+    assert_int_equal(
+        mcp_client_start_read(f.client, "x:1", NULL, told_done, &f.told, &call), 0);
+    told_await(&f.told, done, 1);
+    assert_int_equal(told_status(&f.told), MCP_E_PROTO);
+    assert_int_equal(mcp_call_wait(call, 0, NULL, &err), MCP_E_PROTO);
+    assert_string_equal(err.message,
+                        "the answer to resources/read has no list \"contents\"");
+    mcp_call_free(call);
+    script_plan(&f.s, "prompts/get", "\"result\":{\"resultType\":\"complete\"}");
+    assert_int_equal(
+        mcp_client_start_prompt(f.client, "p", NULL, NULL, told_done, &f.told, NULL),
+        0);
+    told_await(&f.told, done, 2);
+    assert_int_equal(told_status(&f.told), MCP_E_PROTO);
+    fixture_close(&f);
+}
+
+/* Who calls a method by its name gets what there is, and so does who calls a tool. */
+static void
+other_answers_may_be_anything(void **state)
+{
+    struct fixture f;
+    size_t i;
+
+    fixture_open(&f, state);
+    for (i = 0; i < sizeof listless / sizeof listless[0]; i++) {
+        script_plan(&f.s, listless[i].method,
+                    "\"result\":{\"resultType\":\"complete\"}");
+        assert_int_equal(
+            mcp_client_call(f.client, listless[i].method, NULL, NULL, NULL, NULL), 0);
+    }
+    script_plan(&f.s, "tools/call", "\"result\":{\"resultType\":\"complete\"}");
+    assert_int_equal(mcp_client_call_tool(f.client, "t", NULL, NULL, NULL, NULL), 0);
+    fixture_close(&f);
+}
+
+static void
+an_answer_without_its_list_is_not_kept(void **state)
+{
+    struct fixture f;
+    mcp_reply *reply;
+
+    fixture_open(&f, state);
+    script_plan(&f.s, "prompts/list",
+                "\"result\":{\"resultType\":\"complete\",\"ttlMs\":60000,"
+                "\"cacheScope\":\"private\"}");
+    script_plan(&f.s, "prompts/list", ITEMS("prompts"));
+    assert_int_equal(mcp_client_call(f.client, "prompts/list", NULL, NULL, NULL, NULL),
+                     0);
+    assert_int_equal(mcp_client_list_prompts(f.client, NULL, NULL, &reply, NULL), 0);
+    assert_int_equal(mcp_json_count(mcp_reply_items(reply)), 2);
+    mcp_reply_free(reply);
+    fixture_close(&f);
+}
+
+/* With rounds -1 it is the program's to answer. */
+static void
+a_question_needs_no_list(void **state)
+{
+    struct fixture f;
+    mcp_reply *reply;
+
+    fixture_open(&f, state);
+    script_plan(&f.s, "resources/read",
+                "\"result\":{\"resultType\":\"input_required\",\"inputRequests\":{"
+                "\"a\":{\"method\":\"roots/list\"}}}");
+    assert_int_equal(
+        mcp_client_read(f.client, "x:1", &MCP_CALL_OPTIONS(.rounds = -1), &reply, NULL),
+        0);
+    assert_true(mcp_json_is_string(mcp_json_get(mcp_reply_result(reply), "resultType"),
+                                   "input_required"));
+    mcp_reply_free(reply);
+    fixture_close(&f);
+}
+
 /* ---- log messages -------------------------------------------------------- */
 
 #define LEVEL "\"io.modelcontextprotocol/logLevel\":"
@@ -447,6 +605,10 @@ TEST_MAIN(IN_BOTH_ERAS(each_list_is_asked_for_page_by_page),
           IN_BOTH_ERAS(a_tool_is_called_and_started),
           IN_BOTH_ERAS(what_was_typed_is_completed),
           TEST(what_cannot_be_completed_is_refused),
+          IN_BOTH_ERAS(an_answer_without_its_list_is_none),
+          IN_BOTH_ERAS(what_is_started_is_looked_at_too),
+          IN_BOTH_ERAS(other_answers_may_be_anything),
+          TEST(an_answer_without_its_list_is_not_kept), TEST(a_question_needs_no_list),
           TEST(modern_calls_say_which_messages_they_want),
           TEST(a_legacy_server_is_told_and_waited_for),
           TEST(a_legacy_server_is_told_when_it_is_ready),

@@ -347,6 +347,27 @@ J10_cancel_picked_by_the_user_is_an_answer(void **state)
 }
 
 static void
+server_cannot_ask_before_the_handshake(void **state)
+{
+    struct world_options opt = {.client_era = MCPI_ERA_MANUAL,
+                                .server_era = MCPI_ERA_LEGACY};
+    struct mcpi_call_options question = {.method = "roots/list"};
+    struct outcome asked;
+    struct world w;
+
+    (void)state;
+    world_start_with(&w, &opt);
+    assert_int_equal(world_try_call(&w, SERVER, &question, &asked), MCP_E_NO_CHANNEL);
+    world_run(&w);
+    assert_int_equal(w.sent_count[SERVER], 0);
+    world_inject(&w, CLIENT, INITIALIZE("0", "2025-11-25"));
+    world_run(&w);
+    assert_int_equal(world_try_call(&w, SERVER, &question, &asked), 0);
+    outcome_done(&asked);
+    world_close(&w);
+}
+
+static void
 server_may_ask_on_behalf_of_nobody_after_the_handshake(void **state)
 {
     struct world w;
@@ -578,6 +599,7 @@ TEST_MAIN(TEST(J1_server_that_cancels_its_question_tells_the_client),
           TEST(J7_modern_request_on_a_legacy_pipe_cannot_ask),
           TEST(J8_handlers_that_wait_on_the_client_wake_with_closed),
           TEST(J10_cancel_picked_by_the_user_is_an_answer),
+          TEST(server_cannot_ask_before_the_handshake),
           TEST(server_may_ask_on_behalf_of_nobody_after_the_handshake),
           TEST(handler_that_rests_is_begun_again_and_answers),
           TEST(L10_cancel_of_a_request_that_rests_cancels_what_it_asked_and_settles),

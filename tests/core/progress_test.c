@@ -474,6 +474,31 @@ I14_what_waits_in_the_queue_is_withdrawn_by_a_cancel(void **state)
 }
 
 static void
+I12_progress_of_a_client_reaches_the_server_that_asked(void **state)
+{
+    struct mcpi_call_options opt = {.method = "sampling/createMessage",
+                                    .ops = &outcome_progress_ops};
+    struct mcpi_exchange *x;
+    struct outcome asked;
+    struct world w;
+
+    (void)state;
+    world_start(&w, MCPI_ERA_LEGACY);
+    world_call(&w, SERVER, &opt, &asked);
+    world_run(&w);
+    x = world_job(&w, CLIENT)->x;
+    assert_int_equal(mcpi_exchange_progress(x, 1, 4, "a quarter", w.now), 0);
+    assert_int_equal(mcpi_exchange_progress(x, 3, 4, "more", w.now), 0);
+    world_run(&w);
+    assert_int_equal(asked.progressed, 2);
+    assert_true(asked.last.progress == 3 && asked.last.total == 4);
+    job_finish(&w, world_job(&w, CLIENT), "{}");
+    world_run(&w);
+    expect_ended(&asked, 0);
+    end(&w, &asked);
+}
+
+static void
 I15_our_server_refuses_a_value_not_above_the_last(void **state)
 {
     static const double values[] = {5, 4.5, -1, 0, (double)NAN, (double)INFINITY};
@@ -530,5 +555,6 @@ TEST_MAIN(TEST(I3_progress_restarts_the_clock_if_asked_to),
           TEST(I14_a_canceled_request_reports_no_more),
           TEST(I14_an_answered_request_reports_no_more),
           TEST(I14_what_waits_in_the_queue_is_withdrawn_by_a_cancel),
+          TEST(I12_progress_of_a_client_reaches_the_server_that_asked),
           TEST(I15_our_server_refuses_a_value_not_above_the_last),
           TEST(I15_our_client_forwards_what_others_send))

@@ -1,6 +1,7 @@
 /* welcome_test.c - how a server receives a client: initialize, server/discover, ping */
 #include "core/welcome.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "support/messages.h"
@@ -77,7 +78,7 @@ discover_is_answered_with_what_we_speak(void **state)
     (void)state;
     start_raw(&w, MCPI_ERA_BOTH);
     said = answer(&w, MODERN_DISCOVER("\"d\""));
-    assert_non_null(strstr(said, "\"supportedVersions\":[\"2026-07-28\"]"));
+    assert_non_null(strstr(said, "\"supportedVersions\":[\"2026-07-28\","));
     assert_non_null(strstr(said, "\"capabilities\":{}"));
     assert_non_null(
         strstr(said, "\"instructions\":\"Say \\\"please\\\".\\n\xc3\xa4\""));
@@ -87,6 +88,48 @@ discover_is_answered_with_what_we_speak(void **state)
     assert_non_null(strstr(said, "serverInfo\":{\"name\":\"test-server\""));
     assert_null(strstr(said, "\"protocolVersion\""));
     world_close(&w);
+}
+
+/* The list behind a member, up to its bracket. */
+static void
+copy_list(char *into, size_t size, const char *text, const char *member)
+{
+    const char *begin = strstr(text, member);
+    const char *end = begin ? strchr(begin, ']') : NULL;
+
+    assert_non_null(end);
+    snprintf(into, size, "%.*s", (int)(end - begin - (ptrdiff_t)strlen(member)),
+             begin + strlen(member));
+}
+
+static void
+discover_names_the_versions_that_a_refusal_names(void **state)
+{
+    static const struct {
+        enum mcpi_era era;
+        const char *versions;
+    } cases[] = {
+        {MCPI_ERA_BOTH, "[\"2026-07-28\",\"2025-11-25\",\"2025-06-18\","
+                        "\"2025-03-26\",\"2024-11-05\""},
+        {MCPI_ERA_MODERN, "[\"2026-07-28\""},
+    };
+    static const char later[] = REQUEST(
+        "2", "server/discover",
+        "{\"_meta\":{" META_KEY("protocolVersion") ":\"2099-01-01\"," META_KEY(
+            "clientCapabilities") ":{}}}");
+    char list[200];
+    struct world w;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        start_raw(&w, cases[i].era);
+        copy_list(list, sizeof(list), answer(&w, MODERN_DISCOVER("1")),
+                  "\"supportedVersions\":");
+        assert_string_equal(list, cases[i].versions);
+        copy_list(list, sizeof(list), answer(&w, later), "\"supported\":");
+        assert_string_equal(list, cases[i].versions);
+        world_close(&w);
+    }
 }
 
 static void
@@ -206,6 +249,7 @@ C9_discover_then_initialize_on_one_pipe_are_both_answered(void **state)
 TEST_MAIN(TEST(initialize_is_answered_with_the_version_that_was_asked_for),
           TEST(initialize_is_answered_with_who_we_are),
           TEST(discover_is_answered_with_what_we_speak),
+          TEST(discover_names_the_versions_that_a_refusal_names),
           TEST(second_initialize_is_refused_and_changes_nothing),
           TEST(bad_initialize_is_refused_and_a_good_one_still_works),
           TEST(initialize_that_carries_a_stamp_is_still_a_handshake),

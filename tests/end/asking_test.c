@@ -269,7 +269,7 @@ J1_J6_L2_L10_fifty_canceled_while_the_user_is_asked(void **state)
 static void
 J1_J6_L2_L10_fifty_timed_out_while_the_user_is_asked(void **state)
 {
-    const mcp_call_options opt = MCP_CALL_OPTIONS(.total_ms = 1000);
+    const mcp_call_options opt = MCP_CALL_OPTIONS(.total_ms = 3000);
     struct user user = {.answers = true};
     struct baseline before;
     mcp_call *calls[FIFTY];
@@ -295,7 +295,7 @@ J1_J6_L2_L10_fifty_timed_out_while_the_user_is_asked(void **state)
 static void
 J1_J6_fifty_idle_timeouts_take_the_questions_back(void **state)
 {
-    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = 1000);
+    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = 3000);
     struct user user = {.answers = false};
     mcp_call *calls[FIFTY];
     struct probe p;

@@ -265,7 +265,7 @@ B23_D19_frames_then_delete_then_the_sockets(void **state)
 static void
 B10_B23_D19_the_end_is_bounded(void **state)
 {
-    const struct rig_options opt = {.client.flush_ms = 500}; /* the default */
+    const struct rig_options opt = {.client.flush_ms = 6000}; /* for both messages */
     struct place *p = place_open(CELL_SESSION, &opt);
     int64_t began = rig_now_ms();
     struct visit v, other;

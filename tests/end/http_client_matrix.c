@@ -122,6 +122,7 @@ run_one(void **state)
     const struct one *one = *state;
     struct rig *r = calloc(1, sizeof(*r));
     struct run *u = calloc(1, sizeof(*u));
+    int tries = 20;
 
     assert_non_null(r);
     assert_non_null(u);
@@ -131,9 +132,12 @@ run_one(void **state)
     if (one->more) {
         one->more->run(r);
     } else {
-        run_begin(u, r, one->phase);
-        u->cause = one->cause;
-        run(u);
+        do {
+            run_begin(u, r, one->phase);
+            u->cause = one->cause;
+            run(u);
+        } while (u->is_late && --tries > 0);
+        assert_false(u->is_late);
     }
     free(u);
     free(r);

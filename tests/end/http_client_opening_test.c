@@ -12,6 +12,8 @@
 
 #define JSON "application/json"
 #define SSE "text/event-stream"
+/* Enough for what must be on its way by then, on a machine that is busy. */
+#define GIVEN_MS 2500
 
 /* ---- names --------------------------------------------------------------- */
 
@@ -225,7 +227,7 @@ X12_one_who_knows_the_modern_errors_is_modern(void **state)
 static void
 X12_B17_B18_silence_ends_the_opening(void **state)
 {
-    const struct rig_options opt = {.client.probe_ms = 50};
+    const struct rig_options opt = {.client.probe_ms = GIVEN_MS};
     struct place *p = place_open(&opt);
     struct visit v;
 
@@ -298,7 +300,7 @@ static void
 B16_B18_initialize_that_is_not_answered_is_dropped(void **state)
 {
     const struct rig_options opt = {.client.era = MCP_ERA_LEGACY,
-                                    .client.hello_ms = 50};
+                                    .client.hello_ms = GIVEN_MS};
     struct place *p = place_open(&opt);
     struct visit v;
 
@@ -391,8 +393,8 @@ static struct slow_cause slow_causes[] = {
     {slow_cancel, MCP_E_CANCELED, {0}},
     {slow_scope, MCP_E_CANCELED, {0}},
     {slow_close, MCP_E_CLOSED, {0}},
-    {slow_wait, MCP_E_TIMEOUT, {.timeout_ms = 50}},
-    {slow_wait, MCP_E_TOTAL_TIMEOUT, {.total_ms = 50}},
+    {slow_wait, MCP_E_TIMEOUT, {.timeout_ms = GIVEN_MS}},
+    {slow_wait, MCP_E_TOTAL_TIMEOUT, {.total_ms = GIVEN_MS}},
 };
 
 static void

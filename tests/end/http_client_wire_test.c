@@ -91,7 +91,7 @@ a_head_that_is_too_long(void **state)
 static void
 a_stream_that_is_silent(void **state)
 {
-    const struct rig_options opt = {.http.idle_ms = 100};
+    const struct rig_options opt = {.http.idle_ms = 2500};
     struct place *p = place_open(CELL_MODERN, &opt);
     struct visit v;
 
@@ -101,7 +101,7 @@ a_stream_that_is_silent(void **state)
     rig_head(&v, "200 OK", SSE, "");
     visit_await_gone(&v);
     visit_close(&v);
-    rig_fails(&p->c, MCP_E_CLOSED, 0, "100 ms");
+    rig_fails(&p->c, MCP_E_CLOSED, 0, "2500 ms");
     rig_works(&p->r);
     place_close(p);
 }
@@ -432,6 +432,39 @@ E15_E16_an_answered_stream_does_not_reach_the_next(void **state)
     place_close(p);
 }
 
+#define LINGER_MS 1000 /* so long the next waits for that cancel */
+
+/* d waits for the cancel of c, which has the same id and whose frame is not answered
+ * yet; another call, now c, does not wait. False: the machine was so busy that d did not
+ * wait any longer, and all is over. */
+static bool
+overtaken(struct place *p, struct visit *v, struct visit *frame, struct visit *w)
+{
+    int64_t began;
+
+    rig_call(&p->r, &p->c, &SAME);
+    rig_take(&p->r, v, "tools/call");
+    began = rig_now_ms();
+    assert_int_equal(mcp_call_cancel(p->c.call, NULL), 0);
+    rig_ends(&p->c, MCP_E_CANCELED, NULL);
+    rig_call(&p->r, &p->d, &SAME);
+    rig_take_cancel_as(&p->r, frame, "\"same\"");
+    rig_call(&p->r, &p->c, NULL); /* which overtakes it */
+    rig_take(&p->r, w, "tools/call");
+    if (!strstr(w->body, "\"same\""))
+        return true;
+    assert_true(rig_now_ms() - began >= LINGER_MS);
+    rig_answer(&p->r, w, "\"same\"", "the second");
+    rig_ends(&p->d, 0, "the second");
+    rig_take(&p->r, w, "tools/call");
+    rig_answer(&p->r, w, p->c.id, "the third");
+    rig_ends(&p->c, 0, "the third");
+    visit_await_gone(v);
+    visit_close(v);
+    visit_close(frame);
+    return false;
+}
+
 /* A frame that is still on its way would cancel the wrong one. */
 static void
 E15_the_next_waits_for_the_cancel_of_the_last(void **state)
@@ -440,15 +473,8 @@ E15_the_next_waits_for_the_cancel_of_the_last(void **state)
     struct visit v, w, frame;
 
     (void)state;
-    rig_call(&p->r, &p->c, &SAME);
-    rig_take(&p->r, &v, "tools/call");
-    assert_int_equal(mcp_call_cancel(p->c.call, NULL), 0);
-    rig_ends(&p->c, MCP_E_CANCELED, NULL);
-    rig_call(&p->r, &p->d, &SAME);
-    rig_take_cancel_as(&p->r, &frame, "\"same\"");
-    rig_call(&p->r, &p->c, NULL); /* which overtakes it */
-    rig_take(&p->r, &w, "tools/call");
-    assert_null(strstr(w.body, "\"same\""));
+    while (!overtaken(p, &v, &frame, &w))
+        continue;
     rig_answer(&p->r, &w, p->c.id, "the third");
     rig_ends(&p->c, 0, "the third");
     rig_say(&frame, "202 Accepted", NULL, "");

@@ -6,6 +6,7 @@
  */
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "end/probe.h"
@@ -56,6 +57,12 @@ end_all(mcp_call **calls, int count, enum way way)
     return abandoned;
 }
 
+static bool
+all_are_held(void *user)
+{
+    return probe_stats(user).pool_free == 0;
+}
+
 static int
 abandon(struct probe *p, const char *tool, const char *arguments, int count,
         enum way way)
@@ -65,11 +72,13 @@ abandon(struct probe *p, const char *tool, const char *arguments, int count,
     int abandoned;
 
     if (way == BY_TIMEOUT)
-        opt.timeout_ms = 100;
+        opt.timeout_ms = 2500; /* the server has begun with them by then */
     if (way == BY_SCOPE)
         assert_int_equal(mcp_scope_new(NULL, &opt.scope), 0);
     start_all(p, tool, arguments, &opt, calls, count);
     pause_ms(100); /* part of the story: let them run for a moment */
+    if (strcmp(tool, "hang") == 0)
+        wait_until(all_are_held, p);
     if (way == BY_SCOPE)
         assert_int_equal(mcp_scope_cancel(opt.scope, "enough"), 0);
     abandoned = end_all(calls, count, way);

@@ -134,6 +134,7 @@ hosts_elsewhere_are_those_listed(void **state)
         {"POST", "/mcp", FROM("localhost"), 403},
         {"POST", "/mcp", FROM("mcp.example.org"), 403},
         {"POST", "/mcp", FROM("mcp"), 403},
+        {"POST", "/mcp", BOTH JSON, 403},
     };
     static const struct row any[] = {
         {"POST", "/mcp", FROM("whatever"), 0},

@@ -66,7 +66,7 @@ a_session_begins_with_the_answer_to_initialize(void **state)
     assert_true(fetch_says(post, "notifications/initialized"));
     assert_string_equal(fake_field(post, "mcp-session-id"), "s-1");
     assert_string_equal(fake_field(post, "mcp-protocol-version"), "2025-11-25");
-    lab_accept(&l, post);
+    lab_accept_without_stream(&l, post);
     post = lab_call(&l, NULL, &out);
     assert_string_equal(fake_field(post, "mcp-session-id"), "s-1");
     assert_string_equal(fake_field(post, "mcp-protocol-version"), "2025-11-25");
@@ -88,7 +88,7 @@ a_session_that_is_named_elsewhere_or_badly_is_none(void **state)
     for (int i = 0; i < 2; i++) {
         lab_connect(&l, &opt);
         lab_welcome(&l, lab_last(&l), heads[i]);
-        lab_accept(&l, lab_last(&l));
+        lab_accept_without_stream(&l, lab_last(&l));
         post = lab_call(&l, NULL, &out);
         fake_head(post, 200, "Content-Type: " JSON_TYPE "\n" SESSION_HEAD);
         fake_body(post, ANSWER("1"));
@@ -101,10 +101,39 @@ a_session_that_is_named_elsewhere_or_badly_is_none(void **state)
 }
 
 static void
+a_modern_server_cannot_name_a_session(void **state)
+{
+    struct lab_options opt = {.era = MCPI_ERA_MODERN};
+    struct fake_fetch *post;
+    struct outcome out;
+    struct lab l;
+
+    (void)state;
+    lab_connect(&l, &opt);
+    post = lab_last(&l);
+    for (int i = 0; i < 2; i++) {
+        fake_head(post, 200, "Content-Type: " JSON_TYPE "\n" SESSION_HEAD);
+        fake_body(post, i ? ANSWER("1") : RESULT("\"libmcp:discover\"", DISCOVERED));
+        fake_end(post);
+        lab_run(&l);
+        if (i)
+            outcome_done(&out);
+        post = lab_call(&l, NULL, &out);
+        assert_null(fake_field(post, "mcp-session-id"));
+    }
+    outcome_done(&out);
+    lab_pass(&l, SECOND);
+    lab_shut(&l);
+    for (size_t i = 0; i < lab_count(&l); i++) /* no GET, no DELETE */
+        assert_string_equal(lab_at(&l, i)->method, "POST");
+    lab_close(&l);
+}
+
+static void
 nothing_overtakes_the_greeting(void **state)
 {
     static const int codes[] = {202, 500, 0};
-    struct lab_options opt = {.era = MCPI_ERA_LEGACY};
+    struct lab_options opt = {.era = MCPI_ERA_LEGACY, .no_stream = true};
     struct outcome out, taken_back;
     struct lab l;
 
@@ -122,7 +151,7 @@ nothing_overtakes_the_greeting(void **state)
         else
             fake_fail(lab_last(&l), MCP_E_CLOSED, "reset");
         lab_run(&l);
-        assert_int_equal(lab_count(&l), 4); /* one call, and the GET */
+        assert_int_equal(lab_count(&l), 3);
         assert_int_equal(lab_posted(&l, "tools/call"), 1);
         outcome_done(&out);
         outcome_done(&taken_back);
@@ -133,7 +162,7 @@ nothing_overtakes_the_greeting(void **state)
 static void
 a_greeting_is_answered_by_any_head(void **state)
 {
-    struct lab_options opt = {.era = MCPI_ERA_LEGACY};
+    struct lab_options opt = {.era = MCPI_ERA_LEGACY, .no_stream = true};
     struct outcome out;
     struct lab l;
 
@@ -150,7 +179,7 @@ a_greeting_is_answered_by_any_head(void **state)
 static void
 a_greeting_that_is_never_answered_does_not_hold_us_for_ever(void **state)
 {
-    struct lab_options opt = {.era = MCPI_ERA_LEGACY};
+    struct lab_options opt = {.era = MCPI_ERA_LEGACY, .no_stream = true};
     struct outcome out;
     struct lab l;
 
@@ -312,7 +341,7 @@ renew(struct lab *l)
     assert_null(fake_field(post, "mcp-protocol-version"));
     lab_welcome(l, post, "Mcp-Session-Id: s-2");
     assert_string_equal(fake_field(lab_last(l), "mcp-session-id"), "s-2");
-    lab_accept(l, lab_last(l));
+    lab_accept_without_stream(l, lab_last(l));
 }
 
 static void
@@ -470,7 +499,7 @@ a_404_without_a_session_is_an_error_of_HTTP(void **state)
     (void)state;
     lab_connect(&l, &opt);
     lab_welcome(&l, lab_last(&l), NULL);
-    lab_accept(&l, lab_last(&l));
+    lab_accept_without_stream(&l, lab_last(&l));
     fake_answer(lab_call(&l, NULL, &out), 404, NULL, NULL);
     lab_run(&l);
     expect(&out, MCP_E_HTTP);
@@ -973,6 +1002,7 @@ TEST_MAIN(TEST(X12_a_modern_server_is_asked_once),
           TEST(X12_a_server_that_refuses_by_HTTP_is_a_legacy_one),
           TEST(a_session_begins_with_the_answer_to_initialize),
           TEST(a_session_that_is_named_elsewhere_or_badly_is_none),
+          TEST(a_modern_server_cannot_name_a_session),
           TEST(nothing_overtakes_the_greeting),
           TEST(a_greeting_is_answered_by_any_head),
           TEST(a_greeting_that_is_never_answered_does_not_hold_us_for_ever),

@@ -320,6 +320,34 @@ D8_a_wanted_stream_with_ids_is_taken_up_again(void **state)
 }
 
 static void
+D8_a_stream_that_was_answered_is_not_taken_up_again(void **state)
+{
+    struct fake_fetch *post;
+    struct outcome out;
+    struct lab l;
+    size_t before;
+
+    (void)state;
+    for (int ends = 0; ends < 2; ends++) {
+        lab_start_legacy(&l);
+        post = lab_call(&l, NULL, &out);
+        lab_stream(&l, post);
+        fake_body(post, "id: 5\nretry: 1\ndata:\n\n");
+        lab_event(&l, post, ANSWER("1"));
+        expect(&out, 0);
+        before = lab_count(&l);
+        if (ends)
+            fake_end(post);
+        else
+            fake_fail(post, MCP_E_CLOSED, "reset");
+        lab_pass(&l, 40 * SECOND);
+        assert_int_equal(lab_count(&l), before);
+        outcome_done(&out);
+        lab_close(&l);
+    }
+}
+
+static void
 D9_attempts_are_bounded(void **state)
 {
     struct mcpi_call_options opt = {.timeout_us = MCPI_NEVER};
@@ -639,7 +667,7 @@ B26_D16_a_detached_request_in_no_session_is_read_to_its_end(void **state)
     for (int left = 0; left < 2; left++) {
         lab_connect(&l, &lo);
         lab_welcome(&l, lab_last(&l), NULL);
-        lab_accept(&l, lab_last(&l));
+        lab_accept_without_stream(&l, lab_last(&l));
         post = lab_call(&l, &opt, &out);
         if (left)
             fake_sent(post);
@@ -868,6 +896,7 @@ TEST_MAIN(TEST(an_answer_is_JSON_or_an_event),
           TEST(E13_E14_a_lost_modern_stream_is_CLOSED_and_not_resumed),
           TEST(D9_a_legacy_stream_without_ids_that_ends_is_CLOSED),
           TEST(D8_a_wanted_stream_with_ids_is_taken_up_again),
+          TEST(D8_a_stream_that_was_answered_is_not_taken_up_again),
           TEST(D9_attempts_are_bounded),
           TEST(D7_D11_an_abandoned_stream_is_not_taken_up_again),
           TEST(D11_closing_stops_reconnecting),

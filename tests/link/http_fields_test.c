@@ -173,7 +173,8 @@ a_POST_takes_both_kinds_of_answers_and_a_GET_one(void **state)
 /* ---- what stands in headers too -------------------------------------------- */
 
 static int
-mirror_text(struct lines *l, const char *text, const char *schema)
+mirror_with(struct lines *l, const char *text, const struct mcpi_buf *names,
+            const char *schema)
 {
     const struct mcpi_json_limits limits = {65536, 64};
     struct mcpi_mirror *mirror = NULL;
@@ -189,11 +190,17 @@ mirror_text(struct lines *l, const char *text, const char *schema)
                          0);
         assert_int_equal(mcpi_mirror_new(NULL, mcp_doc_root(doc), &mirror, &fault), 0);
     }
-    r = mcpi_http_fields_mirror(&l->buf, &rpc, mirror);
+    r = mcpi_http_fields_mirror(&l->buf, &rpc, names, mirror);
     mcpi_mirror_free(mirror);
     mcp_doc_free(doc);
     mcp_doc_free(message);
     return r;
+}
+
+static int
+mirror_text(struct lines *l, const char *text, const char *schema)
+{
+    return mirror_with(l, text, NULL, schema);
 }
 
 #define CALL(method, params) \
@@ -225,6 +232,57 @@ a_request_says_its_method_and_three_their_name(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(mirror_text(&l, rows[i].text, NULL), 0);
         lines_expect(&l, rows[i].expected);
+    }
+    lines_done(&l);
+}
+
+static void
+methods_of_extensions_say_what_they_name_if_they_are_given(void **state)
+{
+    static const char *const given[] = {"tasks/get taskId", "x/y who", NULL};
+    static const struct {
+        const char *text, *expected;
+    } rows[] = {
+        {CALL("tasks/get", "{\"taskId\":\"t 1\",\"who\":\"w\"}"),
+         "Mcp-Method: tasks/get|Mcp-Name: t 1|"},
+        {CALL("x/y", "{\"who\":\"\u00e9\"}"),
+         "Mcp-Method: x/y|Mcp-Name: =?base64?w6k=?=|"},
+        {CALL("x/y", "{}"), "Mcp-Method: x/y|"},
+        {CALL("x", "{\"who\":\"w\"}"), "Mcp-Method: x|"},
+        {CALL("x/y/z", "{\"who\":\"w\"}"), "Mcp-Method: x/y/z|"},
+        {CALL("tools/call", "{\"name\":\"t\",\"who\":\"w\"}"),
+         "Mcp-Method: tools/call|Mcp-Name: t|"},
+    };
+    struct mcpi_buf names;
+    struct lines l;
+
+    (void)state;
+    lines_init(&l);
+    mcpi_buf_init(&names, &l.mem.allocator, 4096);
+    assert_int_equal(mcpi_http_fields_names(&names, NULL, NULL), 0);
+    assert_int_equal(mcpi_http_fields_names(&names, given, NULL), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(mirror_with(&l, rows[i].text, &names, NULL), 0);
+        lines_expect(&l, rows[i].expected);
+    }
+    mcpi_buf_done(&names);
+    lines_done(&l);
+}
+
+static void
+names_that_are_none_are_refused(void **state)
+{
+    static const char *const wrong[] = {"", "x/y", " who", "x/y ", "x/y a b"};
+    mcp_error err;
+    struct lines l;
+
+    (void)state;
+    lines_init(&l);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        const char *const given[] = {"x/y z", wrong[i], NULL};
+
+        assert_int_equal(mcpi_http_fields_names(&l.buf, given, &err), MCP_E_INVAL);
+        assert_string_equal(err.message, "name 2 is not \"method member\"");
     }
     lines_done(&l);
 }
@@ -319,6 +377,8 @@ TEST_MAIN(TEST(a_line_is_a_name_and_a_value), TEST(no_line_has_a_break_in_it),
           TEST(given_lines_that_are_none_are_refused),
           TEST(a_POST_takes_both_kinds_of_answers_and_a_GET_one),
           TEST(a_request_says_its_method_and_three_their_name),
+          TEST(methods_of_extensions_say_what_they_name_if_they_are_given),
+          TEST(names_that_are_none_are_refused),
           TEST(a_method_that_no_header_can_say_is_not_sent),
           TEST(arguments_that_are_mirrored_have_headers),
           TEST(arguments_that_are_absent_null_or_of_another_type_have_none),

@@ -133,7 +133,7 @@ one_without_ids_is_opened_again_too(void **state)
 }
 
 static void
-it_is_given_up_quietly(void **state)
+it_is_given_up_with_a_warning(void **state)
 {
     struct outcome out;
     struct lab l;
@@ -150,7 +150,7 @@ it_is_given_up_quietly(void **state)
     before = lab_count(&l);
     lab_pass(&l, 10 * MCPI_HTTP_RETRY_MOST);
     assert_int_equal(lab_count(&l), before);
-    assert_true(lab_logged(&l, "I: http: no stream for what"));
+    assert_true(lab_logged(&l, "W: http: no stream for what"));
     assert_int_equal(l.lost, 0);
     lab_reply(&l, lab_call(&l, NULL, &out), ANSWER("1"));
     expect(&out, 0);
@@ -253,12 +253,165 @@ without_memory_it_is_tried_again(void **state)
     lab_close(&l);
 }
 
+/* Whichever allocation fails: servers refuse what comes before the greeting. */
+static void
+without_memory_it_does_not_overtake_the_greeting(void **state)
+{
+    struct lab_options opt = {.era = MCPI_ERA_LEGACY};
+    struct lab l;
+    long failed = 1;
+
+    (void)state;
+    for (long n = 1; failed > 0; n++) {
+        lab_connect(&l, &opt);
+        l.mem->fail_at = l.mem->total + n;
+        lab_welcome(&l, lab_last(&l), SESSION_HEAD);
+        lab_pass(&l, 20 * MS);
+        failed = l.mem->failed;
+        for (size_t i = 0; i < lab_count(&l); i++)
+            assert_string_not_equal(lab_at(&l, i)->method, "GET");
+        lab_close(&l);
+    }
+}
+
+/* There are servers that ask on it whatever belongs to a call, and forget what they have
+ * asked if nobody listens yet. */
+static void
+B7_no_call_overtakes_it(void **state)
+{
+    static const int codes[] = {200, 405, 500};
+    struct outcome out, taken_back;
+    struct fake_fetch *get;
+    struct lab l;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        get = start(&l, SESSION_HEAD);
+        world_call(&l.w, CLIENT, NULL, &out);
+        world_call(&l.w, CLIENT, NULL, &taken_back);
+        lab_pass(&l, MCPI_HTTP_INLET_MAX - MS);
+        assert_int_equal(lab_count(&l), 3);
+        lab_cancel(&l, &taken_back); /* it still waits: without a trace */
+        if (codes[i] == 200)
+            lab_stream(&l, get);
+        else
+            fake_answer(get, codes[i], NULL, NULL);
+        lab_run(&l);
+        assert_int_equal(lab_count(&l), 4);
+        assert_int_equal(lab_posted(&l, "tools/call"), 1);
+        outcome_done(&out);
+        outcome_done(&taken_back);
+        lab_close(&l);
+    }
+}
+
+static void
+B5_a_call_that_waits_for_it_has_its_time(void **state)
+{
+    struct mcpi_call_options opt = {.timeout_us = 500 * MS};
+    struct fake_fetch *get;
+    struct outcome out;
+    struct lab l;
+
+    (void)state;
+    get = start(&l, SESSION_HEAD);
+    world_call(&l.w, CLIENT, &opt, &out);
+    lab_pass(&l, 500 * MS);
+    expect(&out, MCP_E_TIMEOUT);
+    lab_stream(&l, get);
+    lab_pass(&l, SECOND);
+    assert_int_equal(lab_count(&l), 3); /* neither it nor a cancel */
+    outcome_done(&out);
+    lab_close(&l);
+}
+
+static void
+one_that_is_not_answered_does_not_hold_calls_for_ever(void **state)
+{
+    struct fake_fetch *get;
+    struct outcome out;
+    struct lab l;
+
+    (void)state;
+    for (int fails = 0; fails < 2; fails++) {
+        get = start(&l, SESSION_HEAD);
+        world_call(&l.w, CLIENT, NULL, &out);
+        if (fails)
+            fake_fail(get, MCP_E_CLOSED, "reset");
+        lab_pass(&l, MCPI_HTTP_INLET_MAX - MS);
+        assert_int_equal(lab_posted(&l, "tools/call"), 0);
+        lab_pass(&l, MS);
+        assert_int_equal(lab_posted(&l, "tools/call"), 1);
+        lab_reply(&l, lab_last(&l), ANSWER("1"));
+        expect(&out, 0);
+        outcome_done(&out);
+        lab_close(&l);
+    }
+}
+
+static void
+calls_do_not_wait_for_one_that_is_opened_again(void **state)
+{
+    struct fake_fetch *get;
+    struct outcome out;
+    struct lab l;
+
+    (void)state;
+    get = start(&l, SESSION_HEAD);
+    lab_stream(&l, get);
+    fake_end(get);
+    lab_pass(&l, MCPI_HTTP_RETRY_FIRST);
+    assert_int_equal(lab_count(&l), 4); /* no answer to it yet */
+    lab_call(&l, NULL, &out);
+    outcome_done(&out);
+    lab_close(&l);
+}
+
+static void
+closing_does_not_wait_for_it(void **state)
+{
+    struct fake_fetch *get;
+    struct lab l;
+
+    (void)state;
+    get = start(&l, SESSION_HEAD);
+    lab_shut(&l);
+    assert_int_equal(get->state, FAKE_ABORTED);
+    assert_string_equal(lab_last(&l)->method, "DELETE");
+    lab_close(&l);
+}
+
+static void
+one_that_cannot_be_made_holds_nobody(void **state)
+{
+    struct lab_options opt = {.era = MCPI_ERA_LEGACY};
+    struct outcome out;
+    struct lab l;
+
+    (void)state;
+    lab_connect(&l, &opt);
+    world_call(&l.w, CLIENT, NULL, &out);
+    lab_welcome(&l, lab_last(&l), SESSION_HEAD);
+    l.fetcher.refuse = MCP_E_INVAL;
+    lab_accept(&l, lab_last(&l));
+    expect(&out, MCP_E_INVAL); /* which cannot be made either */
+    outcome_done(&out);
+    lab_close(&l);
+}
+
 TEST_MAIN(TEST(a_session_has_a_GET_for_what_belongs_to_no_request),
           TEST(a_server_without_sessions_may_have_one_too),
           TEST(a_modern_client_has_none_nor_one_that_wants_none), TEST(none_is_fine),
           TEST(D8_it_is_opened_again_after_the_last_event),
-          TEST(one_without_ids_is_opened_again_too), TEST(it_is_given_up_quietly),
+          TEST(one_without_ids_is_opened_again_too),
+          TEST(it_is_given_up_with_a_warning),
           TEST(a_404_for_one_that_was_open_is_a_lost_session),
           TEST(a_404_without_a_session_is_none),
           TEST(F30_it_is_closed_when_the_client_is),
-          TEST(without_memory_it_is_tried_again))
+          TEST(without_memory_it_is_tried_again),
+          TEST(without_memory_it_does_not_overtake_the_greeting),
+          TEST(B7_no_call_overtakes_it), TEST(B5_a_call_that_waits_for_it_has_its_time),
+          TEST(one_that_is_not_answered_does_not_hold_calls_for_ever),
+          TEST(calls_do_not_wait_for_one_that_is_opened_again),
+          TEST(closing_does_not_wait_for_it),
+          TEST(one_that_cannot_be_made_holds_nobody))

@@ -655,6 +655,117 @@ an_event_nobody_knows_is_a_bad_request(void **state)
     end_with_store(&d, store);
 }
 
+static int
+replay_nothing(void *self, const char *session, uint64_t stream, uint64_t after,
+               void (*each)(void *user, uint64_t number, const char *data,
+                            size_t length),
+               void *user)
+{
+    (void)self, (void)session, (void)stream, (void)after, (void)each, (void)user;
+    return MCP_E_LIMIT;
+}
+
+/* It may come back, and nothing is lost of what it has missed. */
+static void
+a_store_that_fails_is_no_bad_request(void **state)
+{
+    struct desk d;
+    mcp_memory_store *store = start_with_store(&d);
+    const mcp_event_store *whole = d.http.store;
+    struct mcpi_session *s = desk_session(&d, NEWEST);
+    mcp_event_store failing = *whole;
+    struct turn a, b, t;
+
+    (void)state;
+    failing.replay = replay_nothing;
+    desk_post(&d, s, &a, LEGACY_CALL("1"));
+    desk_post(&d, s, &b, LEGACY_CALL("2"));
+    desk_step(&d);
+    turn_go(&a);
+    turn_go(&b);
+    desk_notify(&d, 1, "x"); /* b lives on */
+    desk_finish(&d, 0, "{\"late\":1}");
+    desk_step(&d);
+    d.http.store = &failing;
+    desk_get(&d, s, &t, "2-1");
+    assert_int_equal(t.status, 503);
+    turn_assert_said(&t, "reply");
+    turn_done(&t);
+    desk_get(&d, s, &t, "3-1");
+    assert_int_equal(t.status, 503);
+    turn_done(&t);
+    d.http.store = whole;
+    desk_get(&d, s, &t, "2-1");
+    assert_true(turn_says(&t, "\"late\":1"));
+    turn_done(&t);
+    desk_get(&d, s, &t, "3-1");
+    assert_true(turn_says(&t, "notifications/test"));
+    desk_finish(&d, 1, "{}");
+    desk_step(&d);
+    turn_done(&t);
+    turn_done(&a);
+    turn_done(&b);
+    end_with_store(&d, store);
+}
+
+static int looks; /* how often that one may still be asked */
+static const mcp_event_store *looked_in;
+
+static int
+replay_for_a_while(void *self, const char *session, uint64_t stream, uint64_t after,
+                   void (*each)(void *user, uint64_t number, const char *data,
+                                size_t length),
+                   void *user)
+{
+    if (looks-- <= 0)
+        return MCP_E_LIMIT;
+    return looked_in->replay(self, session, stream, after, each, user);
+}
+
+/* It is let go of, and comes back: what follows would hide what it has missed. */
+static void
+a_store_that_fails_in_the_middle_loses_nothing(void **state)
+{
+    struct desk d;
+    mcp_memory_store *store = start_with_store(&d);
+    const mcp_event_store *whole = d.http.store;
+    struct mcpi_session *s = desk_session(&d, NEWEST);
+    mcp_event_store failing = *whole;
+    struct turn a, t;
+
+    (void)state;
+    looked_in = whole;
+    failing.replay = replay_for_a_while;
+    desk_post(&d, s, &a, LEGACY_CALL("1"));
+    desk_step(&d);
+    turn_go(&a);
+    desk_notify(&d, 0, "x");
+    desk_step(&d);
+    looks = 1;
+    d.http.store = &failing;
+    desk_get(&d, s, &t, "2-1");
+    assert_int_equal(t.status, 200);
+    turn_assert_said(&t, "open write end");
+    assert_false(turn_says(&t, "data: {"));
+    turn_done(&t);
+    d.http.store = whole;
+    desk_finish(&d, 0, "{\"late\":1}");
+    desk_step(&d);
+    looks = 1;
+    d.http.store = &failing;
+    desk_get(&d, s, &t, "2-1"); /* its answer is there, and nobody's stream any more */
+    assert_int_equal(t.status, 200);
+    turn_assert_said(&t, "open abort");
+    turn_done(&t);
+    d.http.store = whole;
+    desk_get(&d, s, &t, "2-1");
+    assert_true(turn_says(&t, "notifications/test"));
+    assert_true(turn_says(&t, "\"late\":1"));
+    turn_done(&t);
+    turn_done(&a);
+    end_with_store(&d, store);
+}
+
 static void
 who_comes_back_early_takes_over(void **state)
 {
@@ -1173,35 +1284,40 @@ each_allocation_may_fail(void **state)
     assert_true(test_each_allocation_fails(resuming_flow, NULL) > 20);
 }
 
-TEST_MAIN(
-    TEST(D20_a_session_is_its_own_credentials), TEST(there_is_a_limit_of_sessions),
-    TEST(D12_a_disconnect_is_not_a_cancel), TEST(D22_only_that_request_is_lost),
-    TEST(D13_D14_D15_a_canceled_post_ends),
-    TEST(D13_a_cancel_of_another_session_finds_nothing),
-    TEST(D14_a_deaf_handler_holds_the_post_for_five_seconds),
-    TEST(D14_the_end_can_be_silent),
-    TEST(D21_what_a_handler_asks_rides_on_its_requests_stream),
-    TEST(who_reads_no_events_cannot_be_asked),
-    TEST(a_get_is_answered_at_once_and_pinged),
-    TEST(the_newest_get_is_told_and_no_other),
-    TEST(an_older_get_takes_nothing_from_the_newest), TEST(too_many_gets_are_refused),
-    TEST(a_server_of_json_has_no_get), TEST(a_resumable_post_is_primed),
-    TEST(what_is_answered_at_once_needs_no_event),
-    TEST(an_older_client_gets_ids_but_no_empty_event),
-    TEST(D12_who_comes_back_gets_what_it_missed_and_what_follows),
-    TEST(D12_an_answer_is_kept_for_who_comes_back_late),
-    TEST(D14_the_last_word_of_a_canceled_post_is_kept_too),
-    TEST(delivered_answers_are_forgotten_after_a_while),
-    TEST(an_event_nobody_knows_is_a_bad_request), TEST(who_comes_back_early_takes_over),
-    TEST(a_get_can_be_resumed), TEST(the_one_that_waits_longest_makes_room),
-    TEST(who_gets_old_answers_is_told_nothing_new),
-    TEST(nobody_can_come_back_for_what_ended_without_a_word),
-    TEST(a_handler_lets_its_client_go), TEST(who_could_not_come_back_is_not_let_go),
-    TEST(D18_an_idle_session_ends), TEST(D18_a_session_that_nobody_used_ends_sooner),
-    TEST(D18_a_busy_session_is_not_reaped), TEST(D18_nor_is_one_that_listens),
-    TEST(D17_the_end_cancels_all_and_ends_every_post),
-    TEST(D17_who_does_not_read_does_not_hold_it), TEST(D17_nor_does_one_that_leaves),
-    TEST(D17_what_a_get_still_has_to_say_is_said),
-    TEST(our_own_stop_lets_requests_finish), TEST(our_own_stop_is_bounded),
-    TEST(a_session_that_is_given_up_breaks_its_responses),
-    TEST(each_allocation_may_fail))
+TEST_MAIN(TEST(D20_a_session_is_its_own_credentials),
+          TEST(there_is_a_limit_of_sessions), TEST(D12_a_disconnect_is_not_a_cancel),
+          TEST(D22_only_that_request_is_lost), TEST(D13_D14_D15_a_canceled_post_ends),
+          TEST(D13_a_cancel_of_another_session_finds_nothing),
+          TEST(D14_a_deaf_handler_holds_the_post_for_five_seconds),
+          TEST(D14_the_end_can_be_silent),
+          TEST(D21_what_a_handler_asks_rides_on_its_requests_stream),
+          TEST(who_reads_no_events_cannot_be_asked),
+          TEST(a_get_is_answered_at_once_and_pinged),
+          TEST(the_newest_get_is_told_and_no_other),
+          TEST(an_older_get_takes_nothing_from_the_newest),
+          TEST(too_many_gets_are_refused), TEST(a_server_of_json_has_no_get),
+          TEST(a_resumable_post_is_primed),
+          TEST(what_is_answered_at_once_needs_no_event),
+          TEST(an_older_client_gets_ids_but_no_empty_event),
+          TEST(D12_who_comes_back_gets_what_it_missed_and_what_follows),
+          TEST(D12_an_answer_is_kept_for_who_comes_back_late),
+          TEST(D14_the_last_word_of_a_canceled_post_is_kept_too),
+          TEST(delivered_answers_are_forgotten_after_a_while),
+          TEST(an_event_nobody_knows_is_a_bad_request),
+          TEST(a_store_that_fails_is_no_bad_request),
+          TEST(a_store_that_fails_in_the_middle_loses_nothing),
+          TEST(who_comes_back_early_takes_over), TEST(a_get_can_be_resumed),
+          TEST(the_one_that_waits_longest_makes_room),
+          TEST(who_gets_old_answers_is_told_nothing_new),
+          TEST(nobody_can_come_back_for_what_ended_without_a_word),
+          TEST(a_handler_lets_its_client_go),
+          TEST(who_could_not_come_back_is_not_let_go), TEST(D18_an_idle_session_ends),
+          TEST(D18_a_session_that_nobody_used_ends_sooner),
+          TEST(D18_a_busy_session_is_not_reaped), TEST(D18_nor_is_one_that_listens),
+          TEST(D17_the_end_cancels_all_and_ends_every_post),
+          TEST(D17_who_does_not_read_does_not_hold_it),
+          TEST(D17_nor_does_one_that_leaves),
+          TEST(D17_what_a_get_still_has_to_say_is_said),
+          TEST(our_own_stop_lets_requests_finish), TEST(our_own_stop_is_bounded),
+          TEST(a_session_that_is_given_up_breaks_its_responses),
+          TEST(each_allocation_may_fail))

@@ -30,17 +30,14 @@ static bool
 is_listed(mcp_client *client, const char *name)
 {
     mcp_error err = {0};
-    mcp_json_iterator it;
     mcp_reply *page;
-    bool found = false;
+    bool found;
     int r;
 
     r = mcp_client_list_tools(client, NULL, NULL, &page, &err);
     if (r < 0)
         return status_is(r, 0, &err);
-    it = mcp_json_each(mcp_json_get(mcp_reply_result(page), "tools"));
-    while (!found && mcp_json_next(&it))
-        found = mcp_json_is_string(mcp_json_get(it.value, "name"), name);
+    found = mcp_json_find(mcp_reply_items(page), "name", name) != NULL;
     mcp_reply_free(page);
     return found || because("%s is not listed", name);
 }

@@ -155,16 +155,14 @@ count_is(mcp_client *client, enum mcp_list list, size_t wanted, const char *name
 {
     mcp_error err = {0};
     mcp_reply *reply = NULL;
-    bool found = false;
-    mcp_json_iterator it;
     size_t count;
+    bool found;
     int r = mcp_client_list_all(client, list, NULL, &reply, &err);
 
     if (!status_is(r, 0, &err))
         return false;
     count = mcp_json_count(mcp_reply_items(reply));
-    for (it = mcp_json_each(mcp_reply_items(reply)); !found && mcp_json_next(&it);)
-        found = mcp_json_is_string(mcp_json_get(it.value, "name"), name);
+    found = mcp_json_find(mcp_reply_items(reply), "name", name) != NULL;
     mcp_reply_free(reply);
     if (!found)
         return because("%s is not in list %d", name, (int)list);

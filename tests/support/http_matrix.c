@@ -132,7 +132,9 @@ tool_roots(mcp_request *req, mcp_result *out, void *user)
 
     if (mcp_json_get(mcp_request_arguments(req), "gate"))
         gate_wait(job->m);
-    r = mcp_request_call(req, "roots/list", NULL, mcp_json_int(ms, 0), &reply, &err);
+    r = mcp_request_call(req, "roots/list", NULL,
+                         &MCP_REQUEST_CALL_OPTIONS(.timeout_ms = mcp_json_int(ms, 0)),
+                         &reply, &err);
     mcp_reply_free(reply);
     (void)job_leave(job, r);
     return mcp_result_textf(out, "roots: %s", mcp_status_text(r));

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <limits.h>
 #include <malloc.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@
  * below this size are found exactly by test_mem and by LeakSanitizer.
  */
 #define HEAP_SLACK ((size_t)16 * 1024)
+#define AWAIT_MS 10000
 #define BLOCK_HEADER (sizeof(max_align_t))
 
 struct frame {
@@ -286,6 +288,16 @@ void
 test_mem_done(struct test_mem *mem)
 {
     assert_int_equal(atomic_load(&mem->live), 0);
+}
+
+void
+test_mem_await(struct test_mem *mem)
+{
+    int i;
+
+    for (i = 0; i < AWAIT_MS && atomic_load(&mem->live) > 0; i++)
+        (void)poll(NULL, 0, 1);
+    test_mem_done(mem);
 }
 
 long

@@ -95,6 +95,10 @@ void test_mem_init(struct test_mem *mem);
 /* Fails the case if a block is still allocated. */
 void test_mem_done(struct test_mem *mem);
 
+/* The same, but for what a thread frees at its end that nobody has waited for long: a
+ * handler of a server that was freed, on a machine that is busy. Waits for it. */
+void test_mem_await(struct test_mem *mem);
+
 /*
  * Runs `flow` with the 1st allocation failing, then the 2nd, and so on until a run in
  * which none failed; fails the case if a run leaves a block allocated. `flow` must make
