@@ -7,7 +7,7 @@ FUZZ_RUNS ?=
 werror = $(if $(CI),-DMCP_WERROR=ON)
 build = cmake --preset $(1) $(werror) >/dev/null && cmake --build --preset $(1)
 
-.PHONY: all demo test peers bench fuzz install clean ci format tidy coverage
+.PHONY: all demo test peers conformance bench fuzz install clean ci format tidy coverage
 
 all:
 	@scripts/setup build && $(call build,release)
@@ -20,6 +20,9 @@ test:
 
 peers: # what others wrote, from the npm registry, against ours
 	@scripts/setup peers && cmake --preset release $(werror) >/dev/null && scripts/peers build
+
+conformance: # the official suite, from the npm registry, against ours
+	@scripts/setup peers && cmake --preset release $(werror) >/dev/null && scripts/conformance build
 
 bench: all # beside Ajv and the TypeScript SDK, if npm can bring them
 	@test -d build/bench/node_modules/@modelcontextprotocol/client || \
