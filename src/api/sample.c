@@ -151,7 +151,7 @@ sample_start(mcp_request *req, const char *key, const mcp_sample *question)
 int
 mcp_request_sample(mcp_request *req, const char *key, const mcp_sample *given)
 {
-    mcp_sample question;
+    mcp_sample question = {0};
     int r;
 
     r = sample_read(req, key, given, &question);

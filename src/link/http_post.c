@@ -232,7 +232,6 @@ post_open(struct post *post, struct mcpi_http_stream_options *opt, const char *v
     bool listens = post->rpc.method == MCPI_METHOD_LISTEN;
     unsigned accepts = mcpi_http_accepts(post->in, post->known);
     struct mcpi_http_stream *stream;
-    int r;
 
     opt->endpoint = post->endpoint;
     opt->turn = post->turn;
@@ -244,10 +243,8 @@ post_open(struct post *post, struct mcpi_http_stream_options *opt, const char *v
         return post_refuse(post, 406, MCPI_RPC_INVALID_REQUEST,
                            "Not acceptable: Accept does not allow what the answer is");
     opt->resumable = opt->session && opt->may_sse && endpoint->http->store;
-    r = mcpi_endpoint_keep_headers(post->endpoint, post->in, &post->arrival);
-    if (r == 0)
-        r = mcpi_http_stream_new(opt, &stream);
-    if (r < 0)
+    if (mcpi_endpoint_keep_headers(post->endpoint, post->in, &post->arrival) < 0 ||
+        mcpi_http_stream_new(opt, &stream) < 0)
         return post_refuse_memory(post);
     post_receive(post, opt->peer, stream->outlet, version);
     return true;

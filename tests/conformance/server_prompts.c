@@ -67,7 +67,7 @@ prompt_that_asks(mcp_request *req, mcp_result *out, void *user)
 {
     const mcp_elicit question = MCP_ELICIT(.message = "What is the context?",
                                            .fields = context_fields);
-    struct context answer;
+    struct context answer = {NULL};
     int r;
 
     (void)user;
