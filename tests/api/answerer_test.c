@@ -204,6 +204,15 @@ what_was_not_declared_is_not_found(void **state)
     desk_close(&d);
 }
 
+/* A tool result, and a text beside it. */
+#define MIXED                                                                  \
+    "{\"jsonrpc\":\"2.0\",\"id\":\"m\",\"method\":\"sampling/createMessage\"," \
+    "\"params\":{\"maxTokens\":1,\"messages\":[{\"role\":\"assistant\","       \
+    "\"content\":{\"type\":\"tool_use\",\"id\":\"u\",\"name\":\"n\","          \
+    "\"input\":{}}},{\"role\":\"user\",\"content\":[{\"type\":"                \
+    "\"tool_result\",\"toolUseId\":\"u\",\"content\":[]},{\"type\":"           \
+    "\"text\",\"text\":\"t\"}]}]}}"
+
 static void
 what_is_no_question_reaches_no_handler(void **state)
 {
@@ -212,6 +221,11 @@ what_is_no_question_reaches_no_handler(void **state)
     (void)state;
     desk_prepare(&d, MCP_ERA_LEGACY);
     desk_attach(&d, SCRIPT_OPTIONS(.elicit.run = answer_ann, .sample.run = answer_ann));
+    script_say(&d.f.s, MIXED);
+    (void)script_line(&d.f.s,
+                      "\"id\":\"m\",\"error\":{\"code\":-32602,\"message\":"
+                      "\"Invalid params: tool results are mixed with other content",
+                      1);
     script_say(&d.f.s, "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":"
                        "\"elicitation/create\",\"params\":{\"mode\":\"url\","
                        "\"message\":\"m\",\"url\":\"https://x.example/\"}}");

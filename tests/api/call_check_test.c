@@ -10,6 +10,8 @@
     "\"result\":{\"resultType\":\"complete\",\"content\":[]," \
     "\"structuredContent\":{\"n\":" #n "}}"
 #define NO_OUTPUT "\"result\":{\"resultType\":\"complete\",\"content\":[]}"
+#define FAILED(more) \
+    "\"result\":{\"resultType\":\"complete\",\"content\":[],\"isError\":true" more "}"
 #define TOOL(name, type)                                                              \
     "{\"name\":\"" name "\",\"inputSchema\":{\"type\":\"object\"},\"outputSchema\":{" \
     "\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"" type "\"}}}}"
@@ -145,10 +147,27 @@ a_tool_that_failed_owes_nothing(void **state)
     struct watched w;
 
     watched_open(&w, state);
-    plan_call(&w, "\"result\":{\"resultType\":\"complete\",\"content\":[],\"isError\":"
-                  "true,\"structuredContent\":{\"n\":\"x\"}}");
+    plan_call(&w, FAILED(",\"structuredContent\":{\"n\":\"x\"}"));
     assert_int_equal(call_t(&w, NULL, NULL), 0);
     assert_int_equal(lists_asked(&w), 0);
+    fixture_close(&w.f);
+}
+
+static void
+a_tool_that_failed_owes_nothing_of_what_is_known(void **state)
+{
+    struct watched w;
+
+    watched_open(&w, state);
+    plan_list(&w, LIST(TOOL("t", "integer"), ""));
+    assert_int_equal(mcp_client_list_tools(w.f.client, NULL, NULL, NULL, NULL), 0);
+    plan_call(&w, FAILED(",\"structuredContent\":{\"n\":\"x\"}"));
+    assert_int_equal(call_t(&w, NULL, NULL), 0);
+    plan_call(&w, FAILED(""));
+    assert_int_equal(call_t(&w, NULL, NULL), 0);
+    plan_call(&w, OUTPUT("x")); /* the same from one that did its job */
+    assert_int_equal(call_t(&w, NULL, NULL), MCP_E_PROTO);
+    assert_int_equal(lists_asked(&w), 1);
     fixture_close(&w.f);
 }
 
@@ -286,10 +305,23 @@ struct given {
     int status;
 };
 
+/* The program reads what was given, as it came. */
+static void
+given_is_read(const struct given *given, const mcp_reply *reply)
+{
+    char *printed;
+
+    assert_int_equal(
+        mcp_json_print(mcp_reply_structured(reply), false, NULL, &printed, NULL), 0);
+    assert_string_equal(printed, given->output);
+    mcp_text_free(printed, NULL);
+}
+
 static void
 give(const struct given *given, void **state)
 {
     char list[512], answer[256];
+    mcp_reply *reply = NULL;
     struct watched w;
 
     snprintf(list, sizeof list,
@@ -304,8 +336,13 @@ give(const struct given *given, void **state)
     watched_open(&w, state);
     plan_list(&w, list);
     plan_call(&w, answer);
-    if (call_t(&w, NULL, NULL) != given->status)
+    if (mcp_client_call_tool(w.f.client, "t", NULL, NULL, &reply, NULL) !=
+        given->status)
         fail_msg("%s for %s", given->output, given->schema);
+    assert_int_equal(given->status == 0, reply != NULL);
+    if (reply)
+        given_is_read(given, reply);
+    mcp_reply_free(reply);
     assert_int_equal(atomic_load(&w.warnings), 0);
     fixture_close(&w.f);
 }
@@ -796,6 +833,7 @@ TEST_MAIN(IN_BOTH_ERAS(an_unknown_tool_has_the_list_fetched_once),
           IN_BOTH_ERAS(what_does_not_fit_is_no_answer),
           IN_BOTH_ERAS(a_server_without_structured_output_is_not_asked),
           IN_BOTH_ERAS(a_tool_that_failed_owes_nothing),
+          IN_BOTH_ERAS(a_tool_that_failed_owes_nothing_of_what_is_known),
           IN_BOTH_ERAS(a_tool_that_is_not_listed_owes_nothing),
           IN_BOTH_ERAS(what_the_program_listed_is_known),
           IN_BOTH_ERAS(a_list_that_has_changed_is_fetched_again),

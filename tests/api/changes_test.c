@@ -3,7 +3,7 @@
 
 #define ALL (MCP_TOOLS_CHANGED | MCP_PROMPTS_CHANGED | MCP_RESOURCES_CHANGED)
 
-/* In the way of its era: this client hears of the tools, and of these resources. */
+/* In the way of its era: this client hears of the lists, and of these resources. */
 static void
 watch(struct raw *raw, const char *uri1, const char *uri2)
 {
@@ -12,6 +12,7 @@ watch(struct raw *raw, const char *uri1, const char *uri2)
     if (raw->modern) {
         snprintf(more, sizeof(more),
                  ",\"notifications\":{\"toolsListChanged\":true,"
+                 "\"promptsListChanged\":true,\"resourcesListChanged\":true,"
                  "\"resourceSubscriptions\":[\"%s\",\"%s\"]}",
                  uri1, uri2);
         raw_ask(raw, "\"w\"", "subscriptions/listen", more);
@@ -75,22 +76,43 @@ changes_of_a_turn_are_told_once(void **state)
     changes_are_told_once(&raw, 0, RAW_MODERN);
 }
 
-/* An hour that only the stop ends: all that came before it is one. */
+static void
+change_each_list(struct raw *raw)
+{
+    const mcp_prompt prompt = MCP_PROMPT(.name = "p", .reply = reply_ok);
+    const mcp_resource resource = MCP_RESOURCE(.uri = "b:1", .name = "b", .text = "x");
+
+    raw_tool(raw, MCP_TOOL(.name = "t", .reply = reply_ok));
+    assert_int_equal(mcp_server_add_prompt(raw->server, &prompt, NULL), 0);
+    assert_int_equal(mcp_server_add_resource(raw->server, &resource, NULL), 0);
+    assert_int_equal(mcp_server_remove_tool(raw->server, "t"), 0);
+    assert_int_equal(mcp_server_remove_prompt(raw->server, "p"), 0);
+    assert_int_equal(mcp_server_remove_resource(raw->server, "b:1"), 0);
+}
+
+/* An hour that only the stop ends: all that came before it is one, of each list. */
 static void
 changes_within_the_time_are_told_once(void **state)
 {
     struct raw raw;
+    const char *line;
+    int tools = 0, prompts = 0, resources = 0;
 
     raw_make(&raw, MCP_SERVER_OPTIONS(.offers = ALL, .changes_ms = 3600000));
     raw_start(&raw, RAW_MODERN);
     watch(&raw, "a:1", "a:2");
     for (int i = 0; i < 3; i++) {
-        raw_tool(&raw, MCP_TOOL(.name = "t", .reply = reply_ok));
-        assert_int_equal(mcp_server_remove_tool(raw.server, "t"), 0);
+        change_each_list(&raw);
         raw_expect_silence(&raw); /* turns pass */
     }
     mcp_server_stop(raw.server);
-    raw_expect(&raw, "\"method\":\"notifications/tools/list_changed\"");
+    for (int i = 0; i < 3; i++) {
+        line = raw_expect(&raw, "/list_changed\"");
+        tools += strstr(line, "\"notifications/tools/") != NULL;
+        prompts += strstr(line, "\"notifications/prompts/") != NULL;
+        resources += strstr(line, "\"notifications/resources/") != NULL;
+    }
+    assert_true(tools == 1 && prompts == 1 && resources == 1);
     if (RAW_MODERN)
         raw_expect(&raw, "\"id\":\"w\",\"result\"");
     assert_true(raw_at_eof(&raw));

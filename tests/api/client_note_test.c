@@ -31,6 +31,34 @@ a_client_tells_that_it_is_ready_and_that_it_is_gone(void **state)
 }
 
 static void
+B22_a_client_that_is_closed_tells_so_and_ends_its_calls(void **state)
+{
+    mcp_call *calls[3];
+    struct fixture f;
+
+    (void)state;
+    fixture_prepare(&f, MCP_ERA_LEGACY);
+    fixture_attach(&f, SCRIPT_OPTIONS(.on_state = told_state));
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(
+            mcp_client_start_tool(f.client, "hang", NULL, NULL, NULL, NULL, &calls[i]),
+            0);
+    script_line(&f.s, "\"hang\"", 3);
+    mcp_client_close(f.client);
+    told_await(&f.told, states, 2);
+    assert_int_equal(told_status(&f.told), MCP_E_CLOSED);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(mcp_call_wait(calls[i], 10000, NULL, NULL), MCP_E_CLOSED);
+        mcp_call_free(calls[i]);
+    }
+    script_await_end(&f.s);
+    mcp_client_free(f.client);
+    f.client = NULL;
+    assert_int_equal(told_count(&f.told, states), 2); /* once, though it is freed */
+    fixture_close(&f);
+}
+
+static void
 a_client_tells_that_it_could_not_be_opened(void **state)
 {
     struct fixture f;
@@ -202,8 +230,9 @@ static const char *const said[] = {
     NOTE("prompts/list_changed", ""),
     NOTE("resources/list_changed", ""),
     NOTE("resources/updated", "\"uri\":\"file:///a\""),
-    NOTE("elicitation/complete", "\"elicitationId\":\"e1\""),
-    NOTE("resources/updated", "\"uri\":7"), /* says nothing */
+    NOTE("elicitation/complete", "\"elicitationId\":\"e1\""), /* nobody asked */
+    NOTE("elicitation/complete", "\"elicitationId\":\"e1\""), /* it was done */
+    NOTE("resources/updated", "\"uri\":7"),                   /* says nothing */
     NOTE("elicitation/complete", ""),
     NOTE("resources/updated", "\"uri\":\"a\\u0000b\""),  /* not of "a" */
     NOTE("tools/list_changed", "\"uri\":\"file:///a\""), /* of no resource */
@@ -243,7 +272,7 @@ each_kind_has_its_callback(void **state)
              "message 4 net {\"a\":1}\n"
              "message 3 - \"x\"\n" /* a level that nobody knows */
              "change 1 -\nchange 2 -\nchange 4 -\nchange 8 file:///a\n"
-             "elicited e1\n"
+             "elicited e1\nelicited e1\n"
              "notifications/resources/updated\n"
              "notifications/elicitation/complete\n"
              "notifications/resources/updated\n"
@@ -261,7 +290,8 @@ what_has_no_callback_is_a_notification_like_any(void **state)
              "notifications/message\nnotifications/message\n"
              "notifications/tools/list_changed\nnotifications/prompts/list_changed\n"
              "notifications/resources/list_changed\nnotifications/resources/updated\n"
-             "notifications/elicitation/complete\nnotifications/resources/updated\n"
+             "notifications/elicitation/complete\nnotifications/elicitation/complete\n"
+             "notifications/resources/updated\n"
              "notifications/elicitation/complete\nnotifications/resources/updated\n"
              "notifications/tools/list_changed\n");
     heard_is(&f, &h, SCRIPT_OPTIONS(.on_change = on_change), 5,
@@ -269,8 +299,8 @@ what_has_no_callback_is_a_notification_like_any(void **state)
     heard_is(&f, &h, SCRIPT_OPTIONS(.on_message = on_message), 2,
              "message 4 net {\"a\":1}\nmessage 3 - \"x\"\n");
     heard_is(&f, &h,
-             SCRIPT_OPTIONS(.on_elicited = on_elicited, .callbacks_on_loop = true), 1,
-             "elicited e1\n");
+             SCRIPT_OPTIONS(.on_elicited = on_elicited, .callbacks_on_loop = true), 2,
+             "elicited e1\nelicited e1\n");
 }
 
 static void
@@ -395,6 +425,7 @@ a_flood_of_long_ones_does_not_fill_memory(void **state)
 }
 
 TEST_MAIN(TEST(a_client_tells_that_it_is_ready_and_that_it_is_gone),
+          TEST(B22_a_client_that_is_closed_tells_so_and_ends_its_calls),
           TEST(a_client_tells_that_it_could_not_be_opened),
           TEST(a_client_that_is_freed_tells_nothing_more),
           TEST_AS("workers.M26_a_client_may_be_freed_inside_its_callback",

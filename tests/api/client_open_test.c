@@ -26,6 +26,9 @@ a_stored_discovery_saves_the_question(void **state)
     g.client = script_client(
         &g.s, &SCRIPT_OPTIONS(.allocator = &g.mem.allocator, .discovery = stored));
     assert_string_equal(mcp_client_instructions(g.client), "be kind");
+    assert_true(mcp_json_is_string(
+        mcp_json_get(mcp_client_server_info(g.client), "name"), "script"));
+    assert_non_null(mcp_json_get(mcp_client_server_capabilities(g.client), "tools"));
     assert_string_equal(mcp_client_discovery(g.client), stored);
     assert_int_equal(mcp_client_call_tool(g.client, "echo", NULL, NULL, NULL, NULL), 0);
     assert_int_equal(script_count(&g.s, ""), 1);

@@ -6,6 +6,21 @@
 
 static enum mcp_era modern = MCP_ERA_MODERN, legacy = MCP_ERA_LEGACY;
 
+/* It is all there: a program may look at what the client itself does not need. */
+static void
+discovery_has(mcp_client *client)
+{
+    static const char *const parts[] = {
+        "\"supportedVersions\":[\"2026-07-28\"]", "\"capabilities\":{\"tools\":{}}",
+        "\"ttlMs\":0", "\"cacheScope\":\"private\"",
+        "\"io.modelcontextprotocol/serverInfo\":{\"name\":\"script\""};
+    const char *said = mcp_client_discovery(client);
+
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (!strstr(said, parts[i]))
+            fail_msg("no %s in %s", parts[i], said);
+}
+
 static void
 a_client_knows_its_server(void **state)
 {
@@ -20,6 +35,8 @@ a_client_knows_its_server(void **state)
     assert_non_null(mcp_json_get(mcp_client_server_capabilities(f.client), "tools"));
     assert_string_equal(mcp_client_instructions(f.client), "be kind");
     assert_int_equal(mcp_client_discovery(f.client) != NULL, is_modern);
+    if (is_modern)
+        discovery_has(f.client);
     assert_int_equal(mcp_client_pid(f.client), 0);
     fixture_close(&f);
 }

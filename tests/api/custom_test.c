@@ -444,6 +444,7 @@ guard(mcp_request *req, void *user)
 static void
 methods_come_and_go(void **state)
 {
+    static char anew[] = "{\"by\":\"another\"}";
     atomic_int seen = 0;
     struct raw raw;
     mcp_error err = {0};
@@ -467,6 +468,10 @@ methods_come_and_go(void **state)
     raw_ask(&raw, "3", "t/x", "");
     raw_expect(&raw, "\"error\":{\"code\":-32601");
     assert_int_equal(atomic_load(&seen), 3); /* of what is not there, too */
+    add(&raw, MCP_METHOD(.name = "t/x", .reply = write_json, .user = anew));
+    raw_ask(&raw, "4", "t/x", "");
+    raw_expect(&raw, "\"id\":4,\"result\":{\"by\":\"another\"");
+    raw_expect_silence(&raw); /* and the first one did not run */
     raw_done(&raw);
 }
 

@@ -38,6 +38,27 @@ a_legacy_client_begins_with_initialize_and_never_probes(void **state)
     fixture_close(&f);
 }
 
+static void
+a_client_of_both_eras_asks_once_and_speaks_as_it_is_answered(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_prepare(&f, MCP_ERA_LEGACY);
+    f.client = script_client(&f.s, &SCRIPT_OPTIONS(.allocator = &f.mem.allocator));
+    assert_int_equal(mcp_client_call_tool(f.client, "echo", NULL, NULL, NULL, NULL), 0);
+    assert_int_equal(mcp_client_list_tools(f.client, NULL, NULL, NULL, NULL), 0);
+    assert_int_equal(mcp_client_notify(f.client, "x/note", NULL), 0);
+    (void)script_line(&f.s, "x/note", 1);
+    assert_int_equal(script_place(&f.s, "server/discover"), 0);
+    assert_int_equal(script_place(&f.s, "\"method\":\"initialize\""), 1);
+    assert_int_equal(script_count(&f.s, ""), 6);
+    assert_int_equal(script_count(&f.s, "server/discover"), 1);
+    assert_int_equal(script_count(&f.s, "io.modelcontextprotocol"), 1);
+    assert_int_equal(script_count(&f.s, "2026-07-28"), 1);
+    fixture_close(&f);
+}
+
 /* Who knows the version beforehand asks for nothing else. */
 static void
 a_client_that_knows_the_version_begins_with_its_call(void **state)
@@ -125,6 +146,24 @@ say_meta(mcp_request *req, mcp_result *out, void *user)
         mcp_json_string(mcp_json_get(who, "title"), "-"));
 }
 
+/* The token as JSON, "-" if there is none. */
+static int
+say_token(mcp_request *req, mcp_result *out, void *user)
+{
+    const mcp_json *token = mcp_json_get(mcp_request_meta(req), "progressToken");
+    char *text = NULL;
+    int r;
+
+    (void)user;
+    if (!token)
+        return mcp_result_text(out, "-");
+    r = mcp_json_print(token, false, NULL, &text, NULL);
+    if (r == 0)
+        r = mcp_result_text(out, text);
+    mcp_text_free(text, NULL);
+    return r;
+}
+
 static int
 fail_with_data(mcp_request *req, mcp_result *out, void *user)
 {
@@ -160,6 +199,10 @@ pairing_open(struct pairing *p, void **state)
         0);
     assert_int_equal(mcp_server_add_tool(
                          p->server, &MCP_TOOL(.name = "meta", .reply = say_meta), NULL),
+                     0);
+    assert_int_equal(mcp_server_add_tool(p->server,
+                                         &MCP_TOOL(.name = "token", .reply = say_token),
+                                         NULL),
                      0);
     assert_int_equal(
         mcp_server_add_tool(p->server,
@@ -255,6 +298,29 @@ on_report(mcp_call *call, double progress, double total, const char *message,
                    strcmp(message, expected) != 0;
 }
 
+static void
+A18_a_handler_sees_the_token_of_who_listens(void **state)
+{
+    struct reports none = {0};
+    mcp_call_options opt = MCP_CALL_OPTIONS(.on_progress = on_report, .user = &none);
+    mcp_reply *reply;
+    struct pairing p;
+    mcp_call *call;
+
+    pairing_open(&p, state);
+    assert_int_equal(mcp_client_call_tool(p.client, "token", NULL, NULL, &reply, NULL),
+                     0);
+    assert_string_equal(mcp_reply_text(reply), "-");
+    mcp_reply_free(reply);
+    assert_int_equal(
+        mcp_client_start_tool(p.client, "token", NULL, &opt, NULL, NULL, &call), 0);
+    assert_int_equal(mcp_call_wait(call, MCP_TIMEOUT_NONE, &reply, NULL), 0);
+    assert_string_equal(mcp_reply_text(reply), mcp_call_id(call));
+    mcp_reply_free(reply);
+    mcp_call_free(call);
+    pairing_close(&p);
+}
+
 static mcp_call *
 start_report(struct pairing *p, struct reports *r)
 {
@@ -297,10 +363,12 @@ each_call_hears_of_its_own_progress(void **state)
     TEST_AS("legacy." #function, function, &legacy)
 
 TEST_MAIN(TEST(a_legacy_client_begins_with_initialize_and_never_probes),
+          TEST(a_client_of_both_eras_asks_once_and_speaks_as_it_is_answered),
           TEST(a_client_that_knows_the_version_begins_with_its_call),
           IN_BOTH_ERAS(every_request_has_a_stamp_and_no_notification),
           IN_BOTH_ERAS(what_is_the_librarys_own_in_meta_cannot_be_given),
           IN_BOTH_ERAS(meta_passes_both_ways),
           IN_BOTH_ERAS(the_data_of_an_error_arrives_as_it_was_given),
+          IN_BOTH_ERAS(A18_a_handler_sees_the_token_of_who_listens),
           IN_BOTH_ERAS(each_call_hears_of_its_own_progress))
 /* clang-format on */

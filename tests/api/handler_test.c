@@ -80,6 +80,37 @@ arguments_that_do_not_fit_are_told_to_the_model(void **state)
     raw_done(&raw);
 }
 
+static const char where_schema[] =
+    "{\"type\":\"object\",\"required\":[\"at\"],\"properties\":{\"at\":{\"anyOf\":["
+    "{\"type\":\"string\",\"minLength\":2},{\"type\":\"object\",\"required\":[\"x\"],"
+    "\"properties\":{\"x\":{\"type\":\"number\"}}}]}}}";
+
+static void
+an_argument_may_be_of_one_kind_or_another(void **state)
+{
+    static const char *const bad[] = {"{\"at\":5}", "{\"at\":\"x\"}", "{\"at\":{}}",
+                                      "{\"at\":{\"x\":\"1\"}}"};
+    static const char *const good[] = {"{\"at\":\"home\"}", "{\"at\":{\"x\":1.5}}"};
+    struct handler h = {.timer = NULL};
+    struct raw raw;
+
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    raw_tool(&raw, MCP_TOOL(.name = "go", .input_schema = where_schema, .run = note_run,
+                            .user = &h));
+    raw_start(&raw, RAW_MODERN);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        raw_call(&raw, "1", "go", bad[i]);
+        assert_non_null(
+            strstr(raw_expect(&raw, "Invalid arguments: /at"), "\"isError\":true"));
+    }
+    assert_int_equal(atomic_load(&h.runs), 0);
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        raw_call(&raw, "2", "go", good[i]);
+        raw_expect(&raw, "ran");
+    }
+    raw_done(&raw);
+}
+
 /* ---- start -------------------------------------------------------------- */
 
 static int
@@ -433,6 +464,7 @@ each_allocation_may_fail(void **state)
 }
 
 TEST_MAIN(TEST_ERAS(arguments_that_do_not_fit_are_told_to_the_model),
+          TEST_ERAS(an_argument_may_be_of_one_kind_or_another),
           TEST_ERAS(what_was_begun_is_finished_from_anywhere),
           TEST_ERAS(a_hook_may_finish_its_request),
           TEST(only_what_was_begun_can_be_finished),

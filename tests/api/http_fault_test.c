@@ -316,6 +316,31 @@ a_call_says_how_its_connection_was_lost(void **state)
 }
 
 static void
+a_call_says_how_its_stream_was_broken(void **state)
+{
+    struct scripted f;
+    mcp_call *call;
+    struct visit v;
+
+    (void)state;
+    scripted_open(&f);
+    assert_int_equal(mcp_client_start(f.client, "x/any", NULL,
+                                      &MCP_CALL_OPTIONS(.on_progress = told_progress,
+                                                        .user = &f.told),
+                                      told_done, &f.told, &call),
+                     0);
+    visit_accept(&v, &f.s);
+    visit_read(&v);
+    visit_begin_chunks(&v, "200 OK", "text/event-stream");
+    visit_chunk(&v, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\","
+                    "\"params\":{\"progressToken\":1,\"progress\":1}}\n\n");
+    told_await(&f.told, steps, 1); /* so much was read of it */
+    visit_reset(&v);
+    call_fails(call, MCP_E_CLOSED, 0, "Connection reset by peer");
+    scripted_close(&f);
+}
+
+static void
 a_subscription_says_what_HTTP_answered(void **state)
 {
     mcp_subscription *s = NULL;
@@ -394,5 +419,6 @@ TEST_MAIN(TEST(X12_a_status_that_says_nothing_of_the_era_ends_the_opening),
           TEST(a_connection_that_is_lost_is_not_taken_for_a_process),
           TEST(what_is_no_HTTP_is_said_so), TEST(a_call_says_what_HTTP_answered),
           TEST(a_call_says_how_its_connection_was_lost),
+          TEST(a_call_says_how_its_stream_was_broken),
           TEST(a_subscription_says_what_HTTP_answered),
           TEST(a_server_that_has_become_legacy_is_spoken_to_as_one))

@@ -57,6 +57,19 @@ calls_are_answered(struct reached *f, mcp_client *client)
     reached_says(client);
 }
 
+/* Before the end; where there are no streams, of nothing. */
+static void
+progress_is_heard(struct reached *f, bool is_plain)
+{
+    mcp_call_options opt = MCP_CALL_OPTIONS(.on_progress = told_progress,
+                                            .user = &f->told);
+
+    assert_int_equal(mcp_client_call_tool(f->client, "steps", NULL, &opt, NULL, NULL),
+                     0);
+    assert_int_equal(told_count(&f->told, steps), is_plain ? 0 : 20);
+    assert_false(f->told.out_of_order);
+}
+
 static void
 a_client_calls_and_hears_of_errors(void **state)
 {
@@ -70,6 +83,7 @@ a_client_calls_and_hears_of_errors(void **state)
     (void)client_at(&f, way->path, REACHED_OPTIONS());
     assert_string_equal(mcp_client_version(f.client), way->version);
     calls_are_answered(&f, f.client);
+    progress_is_heard(&f, way->http.json);
     assert_int_equal(raw_counts(&f.raw).sessions, way->has_session);
     reached_close(&f);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@ struct talk {
     char text[4096];
     size_t len;
     int status, aborts;
+    char session[128];
     atomic_bool over;
 };
 
@@ -69,9 +71,14 @@ on_begin(void *user, int status, const mcp_http_field *fields, size_t field_coun
 {
     struct talk *t = user;
 
-    assert_true(field_count > 0);
-    assert_string_equal(fields[0].name, "Content-Type");
+    if (status != 202) {
+        assert_true(field_count > 0);
+        assert_string_equal(fields[0].name, "Content-Type");
+    }
     t->status = status;
+    for (size_t i = 0; i < field_count; i++)
+        if (strcasecmp(fields[i].name, "Mcp-Session-Id") == 0)
+            (void)snprintf(t->session, sizeof(t->session), "%s", fields[i].value);
     on_more(user, body, length, last);
 }
 
@@ -193,6 +200,50 @@ a_request_is_answered(void **state)
     assert_int_equal(t.status, 200);
     assert_non_null(strstr(t.text, "hello"));
     mcp_http_turn_free(t.turn);
+    rig_done(&rig);
+}
+
+/* As a client of 2025-11-25. */
+static void
+talk_legacy(struct talk *t, struct rig *rig, const char *session, const char *body)
+{
+    const mcp_http_field fields[] = {
+        {"host", "whatever.example"},
+        {"content-type", "application/json"},
+        {"accept", "application/json, text/event-stream"},
+        {"mcp-session-id", session},
+    };
+    const mcp_http_request request = MCP_HTTP_REQUEST(.method = "POST",
+                                                      .target = "/mcp",
+                                                      .fields = fields,
+                                                      .field_count = session ? 4 : 3,
+                                                      .body = body,
+                                                      .body_length = strlen(body));
+
+    memset(t, 0, sizeof(*t));
+    assert_int_equal(mcp_http_serve(rig->mount, &request, &ops, t, &t->turn), 0);
+    WAIT(atomic_load(&t->over));
+    mcp_http_turn_free(t->turn);
+}
+
+static void
+a_session_begins_and_is_served(void **state)
+{
+    struct talk hello, call;
+    struct rig rig;
+
+    (void)state;
+    rig_start(&rig);
+    talk_legacy(&hello, &rig, NULL, INITIALIZE("1", "2025-11-25"));
+    assert_int_equal(hello.status, 200);
+    assert_non_null(strstr(hello.text, "\"serverInfo\":{\"name\":\"mounted\""));
+    assert_string_not_equal(hello.session, "");
+    talk_legacy(&call, &rig, hello.session, NOTE("notifications/initialized", "{}"));
+    assert_int_equal(call.status, 202);
+    talk_legacy(&call, &rig, hello.session,
+                REQUEST("2", "tools/call", "{\"name\":\"echo\"}"));
+    assert_int_equal(call.status, 200);
+    assert_non_null(strstr(call.text, "hello"));
     rig_done(&rig);
 }
 
@@ -464,7 +515,8 @@ nothing_works_in_a_process_that_was_forked_off(void **state)
     rig_done(&rig);
 }
 
-TEST_MAIN(TEST(a_request_is_answered), TEST(E18_freeing_the_turn_is_the_cancel),
+TEST_MAIN(TEST(a_request_is_answered), TEST(a_session_begins_and_is_served),
+          TEST(E18_freeing_the_turn_is_the_cancel),
           TEST(a_paused_turn_is_answered_when_it_goes_on),
           TEST(a_mount_works_on_a_loop_of_the_programs),
           TEST(turns_and_mount_may_outlast_the_server),

@@ -91,6 +91,75 @@ many_calls_are_answered_each_with_its_own(void **state)
     reached_close(&f);
 }
 
+#define STREAMS 6
+
+/* What comes on one stream. */
+struct ear {
+    int number;
+    atomic_int heard, strange;
+};
+
+static void
+ear_progress(mcp_call *call, double progress, double total, const char *message,
+             void *user)
+{
+    struct ear *ear = user;
+
+    (void)call, (void)total, (void)message;
+    atomic_fetch_add(&ear->heard, 1);
+    if ((int)progress != ear->number)
+        atomic_fetch_add(&ear->strange, 1);
+}
+
+/* Reports its number, and answers with it once it may. */
+static int
+tool_number(mcp_request *req, mcp_result *out, void *user)
+{
+    int64_t number = mcp_json_int(mcp_json_get(mcp_request_arguments(req), "n"), 0);
+
+    (void)mcp_request_progress(req, (double)number, 0, NULL);
+    gate_pass(user);
+    return mcp_result_textf(out, "%d", (int)number);
+}
+
+static void
+many_streams_are_heard_at_once_each_by_its_call(void **state)
+{
+    size_t inlets = *(enum mcp_era *)*state == MCP_ERA_LEGACY;
+    struct gate gate = {0};
+    struct ear ears[STREAMS] = {{0}};
+    mcp_call *calls[STREAMS];
+    struct reached f;
+    mcp_reply *reply;
+    char text[32];
+
+    reached_open(&f, state);
+    raw_tool(&f.raw, MCP_TOOL(.name = "number", .run = tool_number, .user = &gate));
+    for (int i = 0; i < STREAMS; i++) {
+        ears[i].number = i + 1;
+        snprintf(text, sizeof(text), "{\"n\":%d}", i + 1);
+        assert_int_equal(
+            mcp_client_start_tool(
+                f.client, "number", text,
+                &MCP_CALL_OPTIONS(.on_progress = ear_progress, .user = &ears[i]), NULL,
+                NULL, &calls[i]),
+            0);
+    }
+    for (int i = 0; i < STREAMS; i++)
+        RAW_UNTIL(atomic_load(&ears[i].heard) == 1);
+    RAW_UNTIL(raw_counts(&f.raw).streams == STREAMS + inlets);
+    atomic_store(&gate.open, true);
+    for (int i = STREAMS - 1; i >= 0; i--) {
+        assert_int_equal(mcp_call_wait(calls[i], RAW_BOUND_MS, &reply, NULL), 0);
+        snprintf(text, sizeof(text), "%d", i + 1);
+        assert_string_equal(mcp_reply_text(reply), text);
+        assert_int_equal(atomic_load(&ears[i].strange), 0);
+        mcp_reply_free(reply);
+        mcp_call_free(calls[i]);
+    }
+    reached_close(&f);
+}
+
 /* ---- how they end -------------------------------------------------------- */
 
 static void
@@ -390,6 +459,7 @@ TEST_MAIN(IN_BOTH_ERAS(a_client_finds_the_era_and_calls),
           IN_BOTH_ERAS(an_error_of_the_server_is_the_server_s),
           IN_BOTH_ERAS(I12_progress_comes_before_the_end),
           IN_BOTH_ERAS(many_calls_are_answered_each_with_its_own),
+          IN_BOTH_ERAS(many_streams_are_heard_at_once_each_by_its_call),
           IN_BOTH_ERAS(B1_a_cancel_reaches_the_handler_and_no_other),
           IN_BOTH_ERAS(B35_a_timeout_reaches_the_handler),
           IN_BOTH_ERAS(B35_a_scope_reaches_all_handlers),

@@ -135,7 +135,19 @@ struct marks {
     atomic_int count;
     atomic_bool is_late; /* after the end */
     atomic_bool is_done;
+    atomic_int steps, step; /* of progress: how many, and the last */
 };
+
+static void
+note_step(mcp_call *call, double progress, double total, const char *message,
+          void *user)
+{
+    struct marks *marks = user;
+
+    (void)call, (void)total, (void)message;
+    atomic_store(&marks->step, (int)progress);
+    atomic_fetch_add(&marks->steps, 1);
+}
 
 static void
 note_token(mcp_call *call, const char *token, void *user)
@@ -166,8 +178,12 @@ note_done(mcp_call *call, int status, mcp_reply *reply, void *user)
 static int
 tool_long(mcp_request *req, mcp_result *out, void *user)
 {
+    int r;
+
     (void)mcp_request_progress(req, 1, 2, NULL);
-    return gate_run(req, out, user);
+    r = gate_run(req, out, user);
+    (void)mcp_request_progress(req, 2, 2, NULL);
+    return r;
 }
 
 struct kept {
@@ -316,7 +332,7 @@ B27_a_call_that_timed_out_is_taken_up_again(void **state)
     (void)state;
     kept_open(&k, MCP_ERA_LEGACY);
     opt = MCP_CALL_OPTIONS(.timeout_ms = 2500, .on_resume = note_token,
-                           .user = &k.marks, .on_progress = NULL);
+                           .user = &k.marks, .on_progress = note_step);
     assert_int_equal(mcp_client_call_tool(k.f.client, "long", NULL, &opt, NULL, &err),
                      MCP_E_TIMEOUT);
     RAW_UNTIL(atomic_load(&k.gate.entered) == 1);
@@ -325,10 +341,14 @@ B27_a_call_that_timed_out_is_taken_up_again(void **state)
     assert_int_equal(raw_counts(&k.f.raw).live_handlers, 1); /* it was not canceled */
     assert_int_equal(raw_counts(&k.f.raw).canceled_by_peer, 0);
     atomic_store(&k.gate.open, true);
-    opt = MCP_CALL_OPTIONS(.resume = k.marks.token);
+    RAW_UNTIL(raw_counts(&k.f.raw).live_handlers == 0); /* all is said, to nobody */
+    opt = MCP_CALL_OPTIONS(.resume = k.marks.token, .on_progress = note_step,
+                           .user = &k.marks);
     if (mcp_client_call_tool(k.f.client, "long", NULL, &opt, &reply, &err) < 0)
         fail_msg("%s", err.message);
     assert_string_equal(mcp_reply_text(reply), "passed");
+    assert_int_equal(atomic_load(&k.marks.step), 2);   /* what it missed, */
+    assert_int_equal(atomic_load(&k.marks.steps), 2);  /* and nothing twice */
     assert_int_equal(atomic_load(&k.gate.entered), 1); /* and not run twice */
     mcp_reply_free(reply);
     kept_close(&k);

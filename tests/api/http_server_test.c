@@ -291,6 +291,28 @@ handlers_read_the_headers_that_are_kept(void **state)
     raw_done(&raw);
 }
 
+static void
+handlers_read_the_headers_of_who_has_no_session(void **state)
+{
+    static const char *const kept[] = {"X-Tenant", NULL};
+    struct http_raw h;
+    struct raw raw;
+
+    (void)state;
+    http_open(&h,
+              served_start(&raw, MCP_SERVER_OPTIONS(.page = 0),
+                           MCP_HTTP_OPTIONS(.headers = kept, .stateless = true)),
+              NULL);
+    raw_tool(&raw, MCP_TOOL(.name = "read", .run = say_headers));
+    http_post(&h,
+              &HTTP_POST(.era = MCP_ERA_LEGACY, .fields = "X-Tenant: blue\r\n",
+                         .body = REQUEST("1", "tools/call", "{\"name\":\"read\"}")));
+    assert_int_equal(http_answer(&h), 200);
+    assert_non_null(strstr(h.body, "<blue> <kept>"));
+    http_close(&h);
+    raw_done(&raw);
+}
+
 /* Sessions as the program hears of them, on the loop. */
 struct heard {
     atomic_int begun, ended;
@@ -563,6 +585,7 @@ TEST_MAIN(TEST(the_url_says_where), TEST(an_address_of_IPv6_has_brackets),
           TEST(who_comes_before_it_runs_is_answered_then),
           TEST(several_ports_lead_to_one_server), TEST(a_certificate_makes_it_https),
           TEST(handlers_see_who_asks), TEST(handlers_read_the_headers_that_are_kept),
+          TEST(handlers_read_the_headers_of_who_has_no_session),
           TEST(a_header_that_is_kept_may_be_longer_than_a_message),
           TEST(the_program_hears_of_sessions), TEST(what_is_refused_is_said_in_the_log),
           TEST(E18_a_client_that_leaves_cancels_its_request_and_no_other),

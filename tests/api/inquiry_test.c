@@ -178,6 +178,7 @@ tools_must_have_been_declared(void **state)
 }
 
 #define TEXT "{'type':'text','text':'t'}"
+#define BYTES(type) "{'type':'" type "','data':'AAAA','mimeType':'a/b'}"
 #define USE(id) "{'type':'tool_use','id':'" id "','name':'n','input':{}}"
 #define RESULT(id) "{'type':'tool_result','toolUseId':'" id "','content':[]}"
 #define SAYS(content) "{'role':'assistant','content':" content "}"
@@ -205,6 +206,10 @@ tool_results_stand_alone(void **state)
 {
     (void)state;
     messages_are(SAYS(USE("a")) "," GETS("[" TEXT "," RESULT("a") "]"), "mixed");
+    messages_are(SAYS(USE("a")) "," GETS("[" RESULT("a") "," BYTES("image") "]"),
+                 "mixed");
+    messages_are(SAYS(USE("a")) "," GETS("[" RESULT("a") "," BYTES("audio") "]"),
+                 "mixed");
     messages_are(SAYS(USE("a")) "," SAYS(RESULT("a")), "assistant");
     messages_are(GETS(USE("a")), "assistant");
     messages_are(SAYS("{'type':'tool_use','name':'n','input':{}}"), "id");

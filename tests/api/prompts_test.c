@@ -8,12 +8,15 @@ static const mcp_prompt_argument arguments[] = {
     {0},
 };
 
+static atomic_int reviews; /* runs of the handler below */
+
 static int
 review(mcp_request *req, mcp_result *out, void *user)
 {
     const char *style = mcp_request_argument(req, "style");
 
     (void)user;
+    atomic_fetch_add(&reviews, 1);
     if (mcp_request_variables(req) || *mcp_request_complete_name(req) ||
         *mcp_request_complete_value(req) || mcp_request_complete_known(req, "code"))
         return MCP_E_PROTO;
@@ -104,6 +107,7 @@ who_asks_wrongly_is_told_why(void **state)
     char part[200];
     struct raw raw;
 
+    atomic_store(&reviews, 0);
     open_with(&raw, RAW_MODERN);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         raw_ask(&raw, "1", "prompts/get", wrong[i].more);
@@ -111,6 +115,7 @@ who_asks_wrongly_is_told_why(void **state)
                  wrong[i].why);
         raw_expect(&raw, part);
     }
+    assert_int_equal(atomic_load(&reviews), 0);
     raw_done(&raw);
 }
 

@@ -87,6 +87,7 @@ what_can_be_asked_is_what_was_declared_and_is_known(void **state)
     assert_able(NULL, "{}", 0);
     assert_able("2025-11-25", "{}", 0);
     assert_able(NULL, "{'elicitation':{}}", MCP_ASK_FORM);
+    assert_able("2025-11-25", "{'elicitation':{}}", MCP_ASK_FORM);
     assert_able("2025-11-25", "{'elicitation':{'url':{}}}", MCP_ASK_URL);
     assert_able("2025-06-18", "{'elicitation':{'url':{}}}", 0);
     assert_able("2025-06-18", "{'elicitation':{},'sampling':{'tools':{}}}",

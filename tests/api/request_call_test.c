@@ -97,6 +97,23 @@ error_of_the_client_is_told(void **state)
 }
 
 static void
+so_is_one_of_a_client_that_shows_no_roots(void **state)
+{
+    struct asks asks = {.method = "roots/list"};
+    struct raw raw;
+
+    (void)state;
+    ask_start(&raw, false, asks_run, &asks);
+    ask_call(&raw, "1", "");
+    ask_expect(&raw, "{'jsonrpc':'2.0','id':1,'method':'roots/list'}");
+    ask_send(&raw, "{'jsonrpc':'2.0','id':1,'error':{'code':-32603,'message':'no'}}");
+    ask_expect_text(&raw, "1", "no");
+    assert_int_equal(atomic_load(&asks.status), MCP_E_PEER);
+    assert_int_equal(atomic_load(&asks.code), -32603);
+    ask_done(&raw);
+}
+
+static void
 J1_time_is_up_and_the_question_is_taken_back(void **state)
 {
     struct asks asks = {.timeout_ms = 20};
@@ -534,6 +551,7 @@ each_allocation_may_fail(void **state)
 }
 
 TEST_MAIN(TEST(answer_is_waited_for), TEST(error_of_the_client_is_told),
+          TEST(so_is_one_of_a_client_that_shows_no_roots),
           TEST(J1_time_is_up_and_the_question_is_taken_back),
           TEST(time_of_the_server_counts_if_none_is_given),
           TEST(F22_cancel_wakes_it_and_takes_the_question_back),

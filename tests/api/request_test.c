@@ -67,6 +67,42 @@ it_tells_what_was_asked(void **state)
     raw_done(&raw);
 }
 
+static int
+say_version(mcp_request *req, mcp_result *out, void *user)
+{
+    (void)user;
+    return mcp_result_textf(out, "in %s", mcp_request_version(req));
+}
+
+static void
+the_version_is_that_which_was_agreed_on(void **state)
+{
+    static const struct {
+        const char *hello, *answer, *said;
+    } rows[] = {
+        {INITIALIZE("0", "2025-03-26"), "\"protocolVersion\":\"2025-03-26\"",
+         "in 2025-03-26"},
+        {INITIALIZE("0", "2025-06-18"), "\"protocolVersion\":\"2025-06-18\"",
+         "in 2025-06-18"},
+        {INITIALIZE("0", "1999-01-01"), "\"protocolVersion\":\"2025-11-25\"",
+         "in 2025-11-25"},
+    };
+    struct raw raw;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+        raw_tool(&raw, MCP_TOOL(.name = "say", .reply = say_version));
+        raw_connect(&raw, false);
+        assert_int_equal(mcp_server_start(raw.server, NULL), 0);
+        raw_send(&raw, rows[i].hello);
+        raw_expect(&raw, rows[i].answer);
+        raw_call(&raw, "1", "say", NULL);
+        raw_expect(&raw, rows[i].said);
+        raw_done(&raw);
+    }
+}
+
 static void
 a_modern_request_brings_its_client_along(void **state)
 {
@@ -166,6 +202,11 @@ arguments_are_bound_to_a_struct(void **state)
     raw_start(&raw, true);
     raw_call(&raw, "1", "bind", "{\"name\":\"Rome\",\"tags\":[\"a\",\"b\"]}");
     raw_expect(&raw, "Rome 2 b a");
+    raw_call(&raw, "1", "bind", "{\"name\":5,\"tags\":[\"a\",\"b\"]}");
+    raw_expect(&raw, "Invalid arguments: /name");
+    raw_ask(&raw, "1", "tools/list", "");
+    raw_expect(&raw, "\"name\":\"bind\",\"inputSchema\":{\"type\":\"object\","
+                     "\"properties\":{\"name\"");
     raw_call(&raw, "2", "none", NULL);
     raw_expect(&raw, "-32603");
     assert_true(raw_logged(&raw, mcp_status_text(MCP_E_STATE)));
@@ -311,6 +352,14 @@ lie(mcp_request *req, mcp_result *out, void *user)
     return mcp_result_json(out, "{\"name\":5}", 10);
 }
 
+static int
+say_without_structure(mcp_request *req, mcp_result *out, void *user)
+{
+    (void)req;
+    (void)user;
+    return mcp_result_text(out, "only text");
+}
+
 static void
 output_that_breaks_its_promise_is_an_error(void **state)
 {
@@ -318,11 +367,17 @@ output_that_breaks_its_promise_is_an_error(void **state)
 
     raw_make(&raw, MCP_SERVER_OPTIONS(.log_level = MCP_LOG_WARNING));
     raw_tool(&raw, MCP_TOOL(.name = "lie", .run = lie, .output_fields = place_fields));
+    raw_tool(&raw, MCP_TOOL(.name = "text", .run = say_without_structure,
+                            .output_fields = place_fields));
     raw_start(&raw, RAW_MODERN);
     raw_call(&raw, "1", "lie", NULL);
     raw_expect(&raw,
                "\"code\":-32603,\"message\":\"output does not match its schema\"");
     assert_true(raw_logged(&raw, "(lie) failed: structured output: /name"));
+    raw_call(&raw, "2", "text", NULL);
+    raw_expect(&raw,
+               "\"code\":-32603,\"message\":\"output does not match its schema\"");
+    assert_true(raw_logged(&raw, "no structured output"));
     raw_done(&raw);
 }
 
@@ -451,6 +506,7 @@ a_task_that_was_not_offered_is_a_call_like_any(void **state)
 
 TEST_MAIN(TEST_ERAS(it_tells_what_was_asked), TEST_ERAS(trace_context_is_what_meta_has),
           TEST_ERAS(a_task_that_was_not_offered_is_a_call_like_any),
+          TEST(the_version_is_that_which_was_agreed_on),
           TEST(a_modern_request_brings_its_client_along),
           TEST(A10_ids_of_all_kinds_are_shown_as_they_came),
           TEST(arguments_are_bound_to_a_struct),

@@ -91,6 +91,7 @@ resources_are_subscribed_to_and_let_go_of(void **state)
     teller_await_end(&t);
     assert_int_equal(teller_count(&t, SUBSCRIBE), 2);
     assert_int_equal(teller_count(&t, UNSUBSCRIBE), 2);
+    assert_int_equal(teller_count(&t, "subscriptions/listen"), 0);
     assert_int_equal(teller_count(&t, FRAME), 0);
     teller_close(&t);
 }

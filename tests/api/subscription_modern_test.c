@@ -323,12 +323,16 @@ the_client_is_told_of_what_its_subscriptions_hear(void **state)
     heard_init(&h);
     teller_open_as(&t, MCP_ERA_MODERN, NULL,
                    TELLER_OPTIONS(.on_change = count_change, .user = &h));
+    teller_sync(&t);
+    assert_int_equal(teller_count(&t, LISTEN), 0); /* not by itself */
     s = subscribe(&t, MCP_SUBSCRIBE(.lists = MCP_TOOLS_CHANGED, .uris = uris));
     teller_tell(&t, "listen-1", TOOLS, NULL);
     teller_tell(&t, "listen-1", PROMPTS, NULL); /* not asked for */
     teller_tell(&t, "listen-1", UPDATED, "a");
     heard_await(&h, count, 2);
     assert_string_equal(h.events, "1 8:a ");
+    expect_event(s, MCP_TOOLS_CHANGED, NULL); /* and it has them too */
+    expect_event(s, MCP_RESOURCE_UPDATED, "a");
     mcp_subscription_free(s);
     teller_close(&t);
     heard_done(&h);

@@ -42,7 +42,8 @@ say_two(mcp_request *req, mcp_result *out, void *user)
     return mcp_result_json(out, "[1,2]", 5);
 }
 
-/* 2026-07-28 allows any type, the versions before it only objects. */
+/* 2026-07-28 allows any type, the versions before it only objects; and what is none is
+ * not wrapped in one. */
 static void
 output_of_any_type_is_promised_to_the_modern_era(void **state)
 {
@@ -50,16 +51,21 @@ output_of_any_type_is_promised_to_the_modern_era(void **state)
     struct raw raw;
 
     raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
-    raw_tool(&raw, MCP_TOOL(.name = "two", .reply = say_two,
-                            .output_schema = "{\"type\":\"array\",\"minItems\":2}"));
+    raw_tool(&raw,
+             MCP_TOOL(.name = "two", .reply = say_two,
+                      .output_schema =
+                          "{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/n\"},"
+                          "\"$defs\":{\"n\":{\"type\":\"integer\"}}}"));
     raw_start(&raw, RAW_MODERN);
     raw_ask(&raw, "1", "tools/list", "");
     line = raw_expect(&raw, "\"name\":\"two\",\"inputSchema\":{\"type\":\"object\"}");
     assert_int_equal(strstr(line, "\"outputSchema\":{\"type\":\"array\"") != NULL,
                      RAW_MODERN);
+    assert_int_equal(strstr(line, "outputSchema") != NULL, RAW_MODERN);
     raw_call(&raw, "2", "two", NULL);
     line = raw_expect(&raw, "\"text\":\"[1,2]\"");
     assert_int_equal(strstr(line, "\"structuredContent\":[1,2]") != NULL, RAW_MODERN);
+    assert_int_equal(strstr(line, "structuredContent") != NULL, RAW_MODERN);
     raw_done(&raw);
 }
 
@@ -88,11 +94,16 @@ output_that_may_be_an_object_is_one_to_the_legacy_era(void **state)
     raw_ask(&raw, "1", "tools/list", "");
     line = raw_expect(&raw, "\"name\":\"mixed\"");
     assert_int_equal(strstr(line, "outputSchema") != NULL, RAW_MODERN);
+    if (RAW_MODERN)
+        assert_non_null(strstr(line, "\"outputSchema\":{\"anyOf\":[{\"type\":"
+                                     "\"object\"},{\"type\":\"string\"}]}"));
     raw_call(&raw, "2", "mixed", NULL);
     raw_expect(&raw, "\"structuredContent\":{\"n\":1}");
     raw_call(&raw, "3", "mixed", "{\"plain\":1}");
     line = raw_expect(&raw, "\"text\":\"\\\"one\\\"\"");
     assert_int_equal(strstr(line, "structuredContent") != NULL, RAW_MODERN);
+    if (RAW_MODERN)
+        assert_non_null(strstr(line, "\"structuredContent\":\"one\""));
     raw_done(&raw);
 }
 

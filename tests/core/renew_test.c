@@ -299,6 +299,33 @@ I2_clock_of_what_met_it_runs_on(void **state)
 }
 
 static void
+I18_clocks_of_the_old_session_do_not_run_out_in_the_new_one(void **state)
+{
+    struct mcpi_call_options opt = {.timeout_us = 10 * SECOND};
+    struct outcome met, other;
+    struct fake f;
+
+    (void)state;
+    start_session(&f, &legacy);
+    fake_issue(&f, &opt, &other);
+    fake_issue(&f, NULL, &met);
+    assert_true(lose(&f, &met));
+    expect(&other, MCP_E_CLOSED);
+    greet(&f);
+    answer(&f, &met);
+    expect(&met, 0);
+    fake_forget(&f);
+    fake_pass(&f, 20 * SECOND);
+    fake_run(&f);
+    assert_string_equal(fake_said(&f), "");
+    expect(&other, MCP_E_CLOSED);
+    assert_int_equal(mcpi_timers_next(&f.w.timers), MCPI_NEVER);
+    outcome_done(&met);
+    outcome_done(&other);
+    fake_close(&f);
+}
+
+static void
 B1_what_met_it_is_signaled_as_ever_once_it_is_out_again(void **state)
 {
     struct outcome met;
@@ -1142,6 +1169,7 @@ TEST_MAIN(
     TEST(session_that_is_lost_at_once_is_not_renewed_for_ever),
     TEST(B7_what_met_it_is_taken_back_without_a_trace_while_it_waits_again),
     TEST(I2_clock_of_what_met_it_runs_on),
+    TEST(I18_clocks_of_the_old_session_do_not_run_out_in_the_new_one),
     TEST(B1_what_met_it_is_signaled_as_ever_once_it_is_out_again),
     TEST(request_that_meets_it_twice_fails_and_the_peer_goes_on),
     TEST(links_mark_is_gone_when_it_waits_again),

@@ -287,6 +287,56 @@ B12_signal_is_ahead_of_the_close(void **state)
     }
 }
 
+/* What had been said when a call was told its end. */
+struct told {
+    struct fake *fake;
+    int status;
+    char said[64];
+};
+
+static void
+look_in_done(void *user, struct mcpi_call *call, int status,
+             const struct mcpi_rpc *answer)
+{
+    struct told *told = user;
+
+    (void)call;
+    (void)answer;
+    told->status = status;
+    snprintf(told->said, sizeof(told->said), "%s", fake_said(told->fake));
+}
+
+static const struct mcpi_call_ops look_ops = {.done = look_in_done};
+
+static void
+B3_B12_timeout_is_signaled_before_the_caller_is_told(void **state)
+{
+    static const char *const said[] = SIGNALS;
+    struct mcpi_call *call;
+    struct fake f;
+
+    (void)state;
+    for (int i = 0; i < FAKE_LINKS; i++) {
+        struct told told = {.fake = &f};
+        struct mcpi_call_options call_opt = {.method = "tools/list",
+                                             .ops = &look_ops,
+                                             .timeout_us = SECOND,
+                                             .user = &told};
+        struct fake_options opt = fake_links[i];
+
+        opt.eager = true;
+        fake_start_with(&f, &opt);
+        assert_int_equal(mcpi_call_start(f.peer, &call_opt, f.w.now, &call), 0);
+        fake_run(&f);
+        fake_forget(&f);
+        fake_pass(&f, SECOND);
+        assert_int_equal(told.status, MCP_E_TIMEOUT);
+        assert_string_equal(told.said, said[i]);
+        mcpi_call_free(call, f.w.now);
+        fake_close(&f);
+    }
+}
+
 static void
 B12_frame_that_still_waits_is_flushed_by_the_close(void **state)
 {
@@ -512,6 +562,7 @@ TEST_MAIN(TEST_AS("B35_cancel_of_the_caller", check_row, &cancel),
           TEST(B25_dead_pipe_ends_the_request_CLOSED_and_drops_the_frame),
           TEST(B12_signal_is_ahead_of_the_next_request),
           TEST(B12_signal_is_ahead_of_the_close),
+          TEST(B3_B12_timeout_is_signaled_before_the_caller_is_told),
           TEST(B12_frame_that_still_waits_is_flushed_by_the_close),
           TEST(B13_cancel_twice_then_time_then_free_is_one_signal),
           TEST(B13_timeout_then_free_is_one_signal),

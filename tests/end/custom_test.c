@@ -89,7 +89,7 @@ ask_back(mcp_request *req, mcp_result *out, void *user)
     return mcp_result_json(out, text, strlen(text));
 }
 
-/* Tells the client twenty things. */
+/* Tells the client twenty things, and one in between that does not fit. */
 static int
 count_aloud(mcp_request *req, mcp_result *out, void *user)
 {
@@ -100,6 +100,8 @@ count_aloud(mcp_request *req, mcp_result *out, void *user)
     for (int i = 1; r == 0 && i <= 20; i++) {
         snprintf(text, sizeof(text), "{\"n\":%d}", i);
         r = mcp_request_notify(req, "shop/number", text);
+        if (r == 0 && i == 10)
+            r = mcp_request_notify(req, "shop/number", "{\"m\":0}");
     }
     return r;
 }
@@ -304,6 +306,7 @@ what_a_server_tells_is_told_in_order(void **state)
                      0);
     RAW_UNTIL(atomic_load(&p.heard.numbers) == 20);
     assert_int_equal(atomic_load(&p.heard.wrong), 0);
+    assert_int_equal(atomic_load(&p.heard.other), 0);
     pairing_close(&p);
 }
 

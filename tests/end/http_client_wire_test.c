@@ -337,6 +337,34 @@ questions_on_a_stream_are_answered_in_the_session(void **state)
     place_close(p);
 }
 
+static int
+go_there(mcp_request *req, mcp_result *out, void *user)
+{
+    const mcp_json *url = mcp_json_get(mcp_request_params(req), "url");
+
+    (void)user;
+    assert_true(mcp_json_is_string(url, "https://a.example/x"));
+    return mcp_result_accept(out);
+}
+
+/* Before the program has asked for anything. */
+static void
+a_question_by_URL_at_the_beginning_of_a_session(void **state)
+{
+    const struct rig_options opt = {.client.elicit.run = go_there,
+                                    .client.able = MCP_ABLE_URL};
+    struct place *p = place_open(CELL_SESSION, &opt);
+
+    (void)state;
+    rig_event(&p->r.inlet,
+              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"elicitation/create\","
+              "\"params\":{\"mode\":\"url\",\"message\":\"Go\",\"elicitationId\":\"e\","
+              "\"url\":\"https://a.example/x\"}}");
+    take_answer(p, "\"id\":1,\"result\":{\"action\":\"accept\"");
+    rig_works(&p->r);
+    place_close(p);
+}
+
 /* Not where it belongs; but there is no doubt whose it is. */
 static void
 an_answer_on_the_stream_of_the_session(void **state)
@@ -530,6 +558,7 @@ TEST_MAIN(TEST(a_body_that_is_too_long), TEST(an_event_that_is_too_long),
           TEST(an_answer_before_the_request_was_read),
           TEST(a_success_before_the_request_was_read),
           TEST(questions_on_a_stream_are_answered_in_the_session),
+          TEST(a_question_by_URL_at_the_beginning_of_a_session),
           TEST(an_answer_on_the_stream_of_the_session), TEST(modern_servers_do_not_ask),
           TEST(E15_what_is_left_of_an_id_is_severed),
           TEST_AS("modern.E15_E16_an_answered_stream_does_not_reach_the_next",

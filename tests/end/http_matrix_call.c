@@ -429,14 +429,22 @@ log_messages_come_before_the_result(struct matrix *m)
 static void
 a_modern_call_that_wants_no_logs_gets_none(struct matrix *m)
 {
-    struct http_raw h;
+    struct http_raw h, other;
 
+    matrix_open(m, &other); /* wants all of them, but has none of its own */
+    matrix_ask(m, &other,
+               MATRIX_ASK(.id = "8", .name = "hold",
+                          .meta = "\"io.modelcontextprotocol/logLevel\":\"debug\","));
+    (void)matrix_job(m, 0);
     matrix_call(m, &h, "7", "hold", NULL);
     assert_int_equal(
-        mcp_request_log(matrix_job(m, 0)->req, MCP_SEVERITY_EMERGENCY, NULL, "a"), 0);
-    matrix_finish(matrix_job(m, 0), "there");
+        mcp_request_log(matrix_job(m, 1)->req, MCP_SEVERITY_EMERGENCY, NULL, "a"), 0);
+    matrix_finish(matrix_job(m, 1), "there");
     matrix_expect_last(m, &h, "there");
+    matrix_finish(matrix_job(m, 0), "here");
+    matrix_expect_last(m, &other, "here");
     http_close(&h);
+    http_close(&other);
 }
 
 /* ---- many ------------------------------------------------------------------ */

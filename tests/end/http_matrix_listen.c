@@ -222,15 +222,21 @@ subscribe(struct matrix *m, const char *method)
 static void
 a_session_is_told_where_it_listens(struct matrix *m)
 {
-    struct http_raw h;
+    struct http_raw h, post;
 
     get_open(m, &h);
     assert_int_equal(matrix_counts(m).streams, 1);
+    matrix_call_streamed(m, &post, "7", "hold", NULL);
+    assert_int_equal(mcp_request_progress(matrix_job(m, 0)->req, 1, 2, NULL), 0);
+    matrix_expect(m, &post, "\"progress\":1"); /* a stream beside it */
     change_tools(m);
     matrix_expect(m, &h, "notifications/tools/list_changed");
     assert_int_equal(
         mcp_server_log(m->server, MCP_SEVERITY_WARNING, "me", "\"for all\"", 9), 0);
     matrix_has(matrix_expect(m, &h, "notifications/message"), "for all");
+    matrix_finish(matrix_job(m, 0), "no news");
+    matrix_expect_last(m, &post, "no news");
+    http_close(&post);
     subscribe(m, "resources/subscribe");
     change_resource(m, "test://b");
     change_resource(m, "test://a");
@@ -256,6 +262,35 @@ what_belongs_to_no_request_waits_for_a_listener(struct matrix *m)
     change_tools(m);
     get_open(m, &h);
     matrix_expect(m, &h, "notifications/tools/list_changed");
+    http_close(&h);
+}
+
+/* Lists that have changed are told all the same: they cost nothing. */
+static void
+of_what_waits_for_a_listener_too_much_is_dropped(struct matrix *m)
+{
+    static char noise[16384];
+    const char *message;
+    struct http_raw h;
+    int count = 0;
+
+    memset(noise, 'n', sizeof(noise));
+    noise[0] = noise[sizeof(noise) - 1] = '"';
+    for (int i = 0; i < 200; i++) { /* three times what may wait */
+        assert_int_equal(
+            mcp_server_log(m->server, MCP_SEVERITY_ERROR, NULL, noise, sizeof(noise)),
+            0);
+        if (i % 16 == 0)
+            matrix_alive(m);
+    }
+    change_tools(m);
+    matrix_alive(m);
+    get_open(m, &h);
+    message = matrix_expect(m, &h, "notifications/message");
+    for (; strstr(message, "notifications/message"); count++)
+        message = matrix_expect(m, &h, "\"method\"");
+    matrix_has(message, "notifications/tools/list_changed");
+    assert_in_range(count, 1, 64);
     http_close(&h);
 }
 
@@ -355,6 +390,7 @@ static const struct matrix_case cases[] = {
     CASE("H17_", our_stop_gives_each_listener_its_result, MODERN),
     CASE("", a_session_is_told_where_it_listens, LEGACY_SSE),
     CASE("", what_belongs_to_no_request_waits_for_a_listener, LEGACY_SSE),
+    CASE("", of_what_waits_for_a_listener_too_much_is_dropped, LEGACY_SSE),
     CASE("", of_several_the_newest_is_told, LEGACY_SSE),
     CASE_WITH("E22_", a_quiet_get_is_kept_alive, LEGACY_SSE, .http = {.ping_ms = 20}),
     CASE_WITH("", a_get_can_be_resumed, LEGACY_SSE, .store = true),

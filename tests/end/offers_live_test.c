@@ -215,6 +215,9 @@ what_comes_and_goes_is_listed_and_told(void **state)
     assert_int_equal(count_of(&b, MCP_LIST_RESOURCES), 0);
     assert_int_equal(mcp_client_call_tool(b.client, "t", NULL, NULL, NULL, &err),
                      MCP_E_PEER);
+    assert_int_equal(mcp_client_get_prompt(b.client, "p", NULL, NULL, NULL, &err),
+                     MCP_E_PEER);
+    assert_int_equal(mcp_client_read(b.client, "u:r", NULL, NULL, &err), MCP_E_PEER);
     mcp_subscription_free(s);
     both_close(&b);
 }
@@ -249,9 +252,67 @@ an_offer_is_changed_by_offering_it_anew(void **state)
     both_close(&b);
 }
 
+static void
+a_resource_is_changed_by_offering_it_anew(void **state)
+{
+    const mcp_resource old = MCP_RESOURCE(.uri = "u:r", .name = "old", .text = "one");
+    const mcp_resource anew = MCP_RESOURCE(.uri = "u:r", .name = "new",
+                                           .text = "other");
+    mcp_subscription *s;
+    mcp_reply *reply;
+    struct both b;
+
+    both_make(&b);
+    assert_int_equal(mcp_server_add_resource(b.raw.server, &old, NULL), 0);
+    both_open(&b, RAW_MODERN, NULL);
+    first_is(&b, MCP_LIST_RESOURCES, "{'uri':'u:r','name':'old','size':3}");
+    s = listen_to_lists(&b);
+    assert_int_equal(mcp_server_remove_resource(b.raw.server, "u:r"), 0);
+    RAW_UNTIL(atomic_load(&b.resources) == 1);
+    assert_int_equal(count_of(&b, MCP_LIST_RESOURCES), 0);
+    assert_int_equal(mcp_server_add_resource(b.raw.server, &anew, NULL), 0);
+    RAW_UNTIL(atomic_load(&b.resources) == 2);
+    first_is(&b, MCP_LIST_RESOURCES, "{'uri':'u:r','name':'new','size':5}");
+    assert_int_equal(mcp_client_read(b.client, "u:r", NULL, &reply, NULL), 0);
+    assert_string_equal(shown(mcp_json_at(mcp_reply_items(reply), 0)),
+                        "{'uri':'u:r','text':'other'}");
+    mcp_reply_free(reply);
+    mcp_subscription_free(s);
+    both_close(&b);
+}
+
+static void
+a_prompt_is_changed_by_offering_it_anew(void **state)
+{
+    static char anew[] = "said anew";
+    const mcp_prompt before = MCP_PROMPT(.name = "p", .description = "old", .run = say);
+    const mcp_prompt behind = MCP_PROMPT(.name = "p", .description = "new", .run = say,
+                                         .user = anew);
+    mcp_subscription *s;
+    mcp_reply *reply;
+    struct both b;
+
+    both_make(&b);
+    assert_int_equal(mcp_server_add_prompt(b.raw.server, &before, NULL), 0);
+    both_open(&b, RAW_MODERN, NULL);
+    first_is(&b, MCP_LIST_PROMPTS, "{'name':'p','description':'old'}");
+    s = listen_to_lists(&b);
+    assert_int_equal(mcp_server_remove_prompt(b.raw.server, "p"), 0);
+    assert_int_equal(mcp_server_add_prompt(b.raw.server, &behind, NULL), 0);
+    RAW_UNTIL(atomic_load(&b.prompts) > 0);
+    first_is(&b, MCP_LIST_PROMPTS, "{'name':'p','description':'new'}");
+    assert_int_equal(mcp_client_get_prompt(b.client, "p", NULL, NULL, &reply, NULL), 0);
+    assert_non_null(strstr(shown(mcp_reply_result(reply)), anew));
+    mcp_reply_free(reply);
+    mcp_subscription_free(s);
+    both_close(&b);
+}
+
 TEST_MAIN(TEST_ERAS(calls_in_flight_are_answered_each_with_its_own),
           TEST_ERAS(what_a_handler_logs_is_heard_while_it_runs),
           TEST_ERAS(what_the_client_s_model_says_becomes_part_of_the_answer),
           TEST_ERAS(a_handler_sees_which_extensions_its_client_has),
           TEST_ERAS(what_comes_and_goes_is_listed_and_told),
-          TEST_ERAS(an_offer_is_changed_by_offering_it_anew))
+          TEST_ERAS(an_offer_is_changed_by_offering_it_anew),
+          TEST_ERAS(a_resource_is_changed_by_offering_it_anew),
+          TEST_ERAS(a_prompt_is_changed_by_offering_it_anew))

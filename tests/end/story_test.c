@@ -208,10 +208,29 @@ I12_progress_comes_in_order_and_before_the_answer(void **state)
     assert_int_equal(steps.last, 200);
 }
 
+static void
+G10_one_program_serves_clients_of_both_eras(void **state)
+{
+    static const struct {
+        enum mcp_era era;
+        const char *version;
+    } clients[] = {{MCP_ERA_BOTH, "2026-07-28"}, {MCP_ERA_LEGACY, "2025-11-25"}};
+    struct probe p;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        probe_open(&p, clients[i].era);
+        assert_string_equal(mcp_client_version(p.client), clients[i].version);
+        probe_expect(&p, "hang", "{\"seconds\":0}", "slept");
+        probe_close(&p);
+    }
+}
+
 #define IN_BOTH_ERAS(fn) \
     TEST_AS("modern." #fn, fn, &eras[0]), TEST_AS("legacy." #fn, fn, &eras[1])
 
 TEST_MAIN(IN_BOTH_ERAS(B1_B3_F33_fifty_abandoned_calls_leave_nothing),
           IN_BOTH_ERAS(F33_ten_thousand_calls_at_once_leave_nothing),
           IN_BOTH_ERAS(F5_fifty_that_do_not_listen_hold_only_their_workers),
-          IN_BOTH_ERAS(I12_progress_comes_in_order_and_before_the_answer))
+          IN_BOTH_ERAS(I12_progress_comes_in_order_and_before_the_answer),
+          TEST(G10_one_program_serves_clients_of_both_eras))

@@ -112,15 +112,31 @@ message_of_another_type_does_not_conform(void **state)
     mcp_doc *protocol = doc_of_file(test_data("mcp-schema/2026-07-28.json"));
     mcp_schema_set *set = mcp_schema_set_new(NULL);
     const mcp_schema_options opt = MCP_SCHEMA_OPTIONS(.set = set);
-    mcp_error err = {0};
-    mcp_schema *schema;
+    static const struct {
+        const char *type, *value, *message;
+    } rows[] = {
+        {"{'$ref':'urn:mcp#/$defs/Tool'}", "{'name':1}",
+         "/name must be a string, not an integer"},
+        {"{'$ref':'urn:mcp#/$defs/CallToolResult'}",
+         "{'resultType':'complete','content':'hi'}",
+         "/content must be an array, not a string"},
+        {"{'$ref':'urn:mcp#/$defs/CallToolResult'}", "{'resultType':'complete'}",
+         "content"},
+        {"{'$ref':'urn:mcp#/$defs/CallToolResult'}",
+         "{'resultType':'complete','content':[{'type':'text'}]}", "/content/0"},
+    };
 
     (void)state;
     assert_int_equal(mcp_schema_set_add(set, "urn:mcp", protocol, NULL), 0);
-    schema = schema_with("{'$ref':'urn:mcp#/$defs/Tool'}", &opt);
-    assert_int_equal(check_text(schema, "{'name':1}", NULL, &err), MCP_E_INVAL);
-    assert_non_null(strstr(err.message, "/name must be a string, not an integer"));
-    mcp_schema_free(schema);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        mcp_schema *schema = schema_with(rows[i].type, &opt);
+        mcp_error err = {0};
+
+        assert_int_equal(check_text(schema, rows[i].value, NULL, &err), MCP_E_INVAL);
+        if (!strstr(err.message, rows[i].message))
+            fail_msg("%s: %s", rows[i].value, err.message);
+        mcp_schema_free(schema);
+    }
     mcp_doc_free(protocol);
     mcp_schema_set_free(set);
 }

@@ -25,6 +25,7 @@ X12_a_modern_server_is_asked_once(void **state)
                         "application/json, text/event-stream");
     assert_string_equal(fake_field(post, "content-type"), "application/json");
     assert_string_equal(fake_field(post, "mcp-protocol-version"), "2026-07-28");
+    assert_true(fetch_says(post, "/protocolVersion\":\"2026-07-28\""));
     assert_string_equal(fake_field(post, "mcp-method"), "server/discover");
     assert_null(fake_field(post, "mcp-name"));
     lab_reply(&l, post, RESULT("\"libmcp:discover\"", DISCOVERED));
@@ -71,6 +72,31 @@ a_session_begins_with_the_answer_to_initialize(void **state)
     assert_string_equal(fake_field(post, "mcp-session-id"), "s-1");
     assert_string_equal(fake_field(post, "mcp-protocol-version"), "2025-11-25");
     assert_null(fake_field(post, "mcp-method"));
+    outcome_done(&out);
+    lab_close(&l);
+}
+
+static void
+the_version_that_was_agreed_on_is_that_of_all_that_follows(void **state)
+{
+    struct lab_options opt = {.era = MCPI_ERA_LEGACY};
+    struct outcome out;
+    struct lab l;
+
+    (void)state;
+    lab_connect(&l, &opt);
+    fake_head(lab_last(&l), 200, "Content-Type: " JSON_TYPE "\n" SESSION_HEAD);
+    fake_body(lab_last(&l), RESULT("0", INITIALIZED("2025-06-18")));
+    fake_end(lab_last(&l));
+    lab_run(&l);
+    lab_accept_without_stream(&l, lab_last(&l));
+    lab_reply(&l, lab_call(&l, NULL, &out), ANSWER("1"));
+    lab_shut(&l);
+    assert_int_equal(lab_count(&l), 5);
+    assert_string_equal(lab_last(&l)->method, "DELETE");
+    for (size_t i = 1; i < lab_count(&l); i++)
+        assert_string_equal(fake_field(lab_at(&l, i), "mcp-protocol-version"),
+                            "2025-06-18");
     outcome_done(&out);
     lab_close(&l);
 }
@@ -210,8 +236,10 @@ every_request_has_the_given_lines(void **state)
     lab_start_legacy_with(&l, &opt);
     lab_shut(&l);
     assert_string_equal(lab_last(&l)->method, "DELETE");
-    for (size_t i = 0; i < lab_count(&l); i++)
+    for (size_t i = 0; i < lab_count(&l); i++) {
         assert_string_equal(fake_field(lab_at(&l, i), "authorization"), "Bearer x");
+        assert_string_equal(lab_at(&l, i)->url, URL); /* which says none of it */
+    }
     lab_close(&l);
 }
 
@@ -240,6 +268,7 @@ what_a_modern_request_says_stands_in_its_headers(void **state)
     assert_string_equal(fake_field(post, "mcp-name"), "t");
     assert_string_equal(fake_field(post, "mcp-param-region"), "eu");
     assert_string_equal(fake_field(post, "mcp-protocol-version"), "2026-07-28");
+    assert_true(fetch_says(post, "/protocolVersion\":\"2026-07-28\""));
     assert_null(fake_field(post, "mcp-session-id"));
     outcome_done(&out);
     lab_close(&l);
@@ -247,6 +276,7 @@ what_a_modern_request_says_stands_in_its_headers(void **state)
     l.mirror = mirror;
     post = lab_call(&l, &opt, &out);
     assert_null(fake_field(post, "mcp-method"));
+    assert_null(fake_field(post, "mcp-name"));
     assert_null(fake_field(post, "mcp-param-region"));
     outcome_done(&out);
     lab_close(&l);
@@ -1001,6 +1031,7 @@ each_allocation_of_a_visit_may_fail(void **state)
 TEST_MAIN(TEST(X12_a_modern_server_is_asked_once),
           TEST(X12_a_server_that_refuses_by_HTTP_is_a_legacy_one),
           TEST(a_session_begins_with_the_answer_to_initialize),
+          TEST(the_version_that_was_agreed_on_is_that_of_all_that_follows),
           TEST(a_session_that_is_named_elsewhere_or_badly_is_none),
           TEST(a_modern_server_cannot_name_a_session),
           TEST(nothing_overtakes_the_greeting),

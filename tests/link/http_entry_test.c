@@ -85,6 +85,9 @@ an_answer_of_ours_is_posted_in_the_session(void **state)
     lab_run(&l);
     assert_true(fetch_says(lab_last(&l), "\"roots\":[]"));
     assert_string_equal(fake_field(lab_last(&l), "mcp-session-id"), "s-1");
+    assert_string_equal(fake_field(lab_last(&l), "mcp-protocol-version"), "2025-11-25");
+    assert_string_equal(fake_field(lab_last(&l), "accept"),
+                        "application/json, text/event-stream");
     lab_accept(&l, lab_last(&l));
     outcome_done(&out);
     lab_close(&l);
@@ -543,6 +546,8 @@ E12_a_timeout_aborts_like_a_cancel(void **state)
     lab_pass(&l, 2 * SECOND);
     expect(&out, MCP_E_TIMEOUT);
     assert_int_equal(post->state, FAKE_ABORTED);
+    lab_pass(&l, SECOND);
+    assert_int_equal(lab_count(&l), 2); /* the question before it; and no frame */
     outcome_done(&out);
     lab_close(&l);
 }

@@ -304,6 +304,7 @@ a_method_that_no_header_can_say_is_not_sent(void **state)
     "\"region\":{\"type\":\"string\",\"x-mcp-header\":\"Region\"}," \
     "\"count\":{\"type\":\"integer\",\"x-mcp-header\":\"Count\"},"  \
     "\"dry\":{\"type\":\"boolean\",\"x-mcp-header\":\"Dry\"},"      \
+    "\"none\":{\"type\":\"string\"},"                               \
     "\"in\":{\"type\":\"object\",\"properties\":{"                  \
     "\"deep\":{\"type\":\"string\",\"x-mcp-header\":\"Deep\"}}}}}"
 
@@ -318,7 +319,7 @@ arguments_that_are_mirrored_have_headers(void **state)
         mirror_text(&l,
                     CALL("tools/call", "{\"name\":\"t\",\"arguments\":{\"region\":"
                                        "\" \\u00e9\",\"count\":42,\"dry\":false,"
-                                       "\"in\":{\"deep\":\"d\"}}}"),
+                                       "\"none\":\"n\",\"in\":{\"deep\":\"d\"}}}"),
                     SCHEMA),
         0);
     lines_expect(&l, "Mcp-Method: tools/call|Mcp-Name: t|"

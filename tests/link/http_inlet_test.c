@@ -93,17 +93,20 @@ none_is_fine(void **state)
     }
 }
 
+/* Whether it has ended or was cut off. */
 static void
-D8_it_is_opened_again_after_the_last_event(void **state)
+opened_again_after_the_last_event(bool cut_off)
 {
     struct fake_fetch *get;
     struct lab l;
 
-    (void)state;
     get = start(&l, SESSION_HEAD);
     lab_stream(&l, get);
     fake_body(get, "retry: 2000\nid: 9\ndata:\n\n");
-    fake_end(get);
+    if (cut_off)
+        fake_fail(get, MCP_E_CLOSED, "reset");
+    else
+        fake_end(get);
     lab_pass(&l, 2001 * MS);
     assert_int_equal(lab_count(&l), 4);
     get = lab_last(&l);
@@ -114,6 +117,14 @@ D8_it_is_opened_again_after_the_last_event(void **state)
     lab_event(&l, get, CHANGED);
     assert_int_equal(l.notices, 1);
     lab_close(&l);
+}
+
+static void
+D8_it_is_opened_again_after_the_last_event(void **state)
+{
+    (void)state;
+    opened_again_after_the_last_event(false);
+    opened_again_after_the_last_event(true);
 }
 
 static void

@@ -22,12 +22,17 @@ check_all(struct front *f, const struct row *rows, size_t count)
 
     for (size_t i = 0; i < count; i++) {
         const struct row *row = &rows[i];
+        int before = f->served;
 
         front_post(f, &v, row->headers, row->body);
         if (v.status != row->status || visit_code(&v) != row->code)
             fail_msg("%s%s\ngives %d %s", row->headers, row->body, v.status, v.text);
         assert_int_equal(v.replies + v.ends, 1);
         visit_assert_id(&v, row->id);
+        if (row->status == 202)
+            assert_int_equal(v.len, 0);
+        if (row->status == 400)
+            assert_int_equal(f->served, before); /* no handler has seen it */
         visit_done(&v);
     }
 }
@@ -46,6 +51,7 @@ what_is_no_message_is_refused_with_its_code(void **state)
         {PLAIN, "\xff", 400, -32700, NULL},
         {PLAIN, "[]", 400, -32600, NULL},
         {PLAIN, "[" MODERN_CALL("1") "]", 400, -32600, NULL},
+        {PLAIN VERSION("2025-03-26"), "[" LEGACY_CALL("1") "]", 400, -32600, NULL},
         {PLAIN, "1", 400, -32600, NULL},
         {PLAIN, "{}", 400, -32600, NULL},
         {PLAIN, "{\"jsonrpc\":\"1.0\",\"id\":3,\"method\":\"x\"}", 400, -32600, "3"},
@@ -182,6 +188,8 @@ a_modern_server_refuses_who_is_not(void **state)
         {PLAIN, LEGACY_CALL("1"), 400, -32020, "1"},
         {PLAIN, CANCEL("1"), 202, 0, NULL},
         {PLAIN, RESULT("1", "{}"), 400, -32600, NULL},
+        {PLAIN, "{", 400, -32700, NULL},
+        {MODERN_T, "{", 400, -32700, NULL},
     };
     struct front f;
 
@@ -712,11 +720,35 @@ stateless_clients_need_no_handshake(void **state)
     assert_int_equal(f.noted, 1); /* and no cancel */
     front_post(&f, &v, PLAIN VERSION(OLD), LEGACY_CALL("1"));
     assert_string_equal(f.version, OLD);
-    assert_false(visit_says(&v, "Mcp-Session-Id"));
     visit_done(&v);
     front_post(&f, &v, PLAIN, LEGACY_CALL("1"));
     assert_string_equal(f.version, "2025-03-26");
     visit_done(&v);
+    front_close(&f);
+}
+
+static void
+stateless_clients_are_named_no_session(void **state)
+{
+    static const struct row rows[] = {
+        {PLAIN, HELLO, 200, 0, "0"},
+        {PLAIN, NOTE("notifications/initialized", "{}"), 202, 0, NULL},
+        {PLAIN VERSION(OLD), LEGACY_CALL("1"), 200, 0, "1"},
+        {PLAIN "Mcp-Session-Id: old\n", LEGACY_CALL("1"), 200, 0, "1"},
+    };
+    struct front f;
+    struct visit v;
+
+    (void)state;
+    front_init(&f);
+    f.http.stateless = true;
+    front_open(&f);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        front_post(&f, &v, rows[i].headers, rows[i].body);
+        assert_int_equal(v.status, rows[i].status);
+        assert_false(visit_says(&v, "Mcp-Session-Id"));
+        visit_done(&v);
+    }
     front_close(&f);
 }
 
@@ -892,6 +924,7 @@ TEST_MAIN(TEST(what_is_no_message_is_refused_with_its_code),
           TEST(D12_a_lost_connection_cancels_nothing_in_a_session),
           TEST(a_full_session_says_429_and_too_many_sessions_503),
           TEST(stateless_clients_need_no_handshake),
+          TEST(stateless_clients_are_named_no_session),
           TEST(D16_a_stateless_client_that_leaves_cancels_unless_told_otherwise),
           TEST(want_of_memory_costs_one_request),
           TEST(nobody_touches_a_turn_that_was_answered))

@@ -455,12 +455,13 @@ a_resumable_post_is_primed(void **state)
     desk_step(&d);
     assert_true(turn_says(&a, "event: message\nid: 2-3\ndata: {"));
     turn_assert_said(&a, "open write write end");
+    d.http.retry_ms = 250;
     desk_post(&d, s, &b, LEGACY_CALL("2"));
     desk_notify(&d, 1, "x");
     desk_step(&d);
     turn_assert_said(&b, "open");
     assert_ptr_equal(
-        strstr(b.text, "id: 3-1\nretry: 1000\ndata: \n\nevent: message\nid: 3-2\n"),
+        strstr(b.text, "id: 3-1\nretry: 250\ndata: \n\nevent: message\nid: 3-2\n"),
         b.text);
     turn_go(&b);
     turn_done(&a);
@@ -808,12 +809,16 @@ a_get_can_be_resumed(void **state)
     turn_go(&a);
     assert_int_equal(s->kept_count, 1);
     desk_tell(&d, s, "three");
+    desk_tell(&d, s, "four");
     desk_step(&d);
     desk_get(&d, s, &b, "2-1");
     assert_false(turn_says(&b, "one"));
     assert_int_equal(turn_count(&b, "two"), 1);
     assert_int_equal(turn_count(&b, "three"), 1);
-    assert_true(turn_says(&b, "id: 2-3\n"));
+    assert_int_equal(turn_count(&b, "four"), 1);
+    assert_true(strstr(b.text, "two") < strstr(b.text, "three"));
+    assert_true(strstr(b.text, "three") < strstr(b.text, "four"));
+    assert_true(turn_says(&b, "id: 2-4\n"));
     assert_int_equal(s->kept_count, 1);
     turn_go(&b);
     turn_done(&a);
