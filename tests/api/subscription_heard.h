@@ -92,6 +92,18 @@ heard_gate(struct heard *h, bool shut)
     pthread_mutex_unlock(&h->lock);
 }
 
+/* How many events by now. */
+static inline size_t
+heard_count(struct heard *h)
+{
+    size_t count;
+
+    pthread_mutex_lock(&h->lock);
+    count = h->count;
+    pthread_mutex_unlock(&h->lock);
+    return count;
+}
+
 #define heard_await(h, member, value) \
     heard_await_count(h, offsetof(struct heard, member), value)
 

@@ -405,7 +405,7 @@ callbacks_hear_of_it_only_once_it_is_open(void **state)
     teller_answer(&t, first, "");
     teller_tell(&t, NULL, UPDATED, "file:///a"); /* it is agreed to, the other is not */
     teller_sync(&t);
-    assert_int_equal(h.count, 0);
+    assert_int_equal(heard_count(&h), 0);
     teller_answer(&t, line_id(teller_line(&t, "file:///b", 1)), "");
     assert_int_equal(opening_end(&o), 0);
     heard_await(&h, count, 1);
