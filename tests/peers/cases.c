@@ -342,6 +342,7 @@ free_ends_calls_and_process(mcp_client *none)
 static bool
 death_of_server_ends_calls(mcp_client *none)
 {
+    int before = atomic_load(&peer.warnings);
     mcp_client *client;
     static struct slow slow;
     bool ok;
@@ -351,7 +352,11 @@ death_of_server_ends_calls(mcp_client *none)
         return false;
     ok = slow_begins(&slow, client, plain, peer.kind->long_arguments) &&
          slow_runs(&slow) && server_dies(client) && slow_ends(&slow, MCP_E_CLOSED);
-    return free_ends_process(client) && ok;
+    ok = free_ends_process(client) && ok;
+    /* that nothing can be heard of it any more may be said, once */
+    return (atomic_exchange(&peer.warnings, before) - before <= 1 ||
+            because("it was warned of more than once")) &&
+           ok;
 }
 
 static bool
