@@ -13,7 +13,7 @@
 
 #include "api/changes.h"
 #include "api/host.h"
-#include "api/logging.h"
+#include "api/saying.h"
 #include "base/buf.h"
 
 struct mcpi_branch {

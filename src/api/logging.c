@@ -7,8 +7,6 @@
  *
  * What a request's client wants is noted in the request, so that its handler can ask on
  * any thread; a session that changes its mind changes it in those that run.
- *
- * What a server tells all its sessions, of its own methods too, goes the same way.
  */
 #include "api/logging.h"
 
@@ -16,18 +14,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/custom.h"
 #include "api/methods.h"
 #include "api/server.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "core/peer.h"
 #include "wire/severity.h"
-
-/* Messages of a server that may wait for its loop. Those above are dropped: they come
- * faster than any client could show them. */
-#define MCPI_SAYINGS_MAX 1024
-#define SAYINGS_BYTES ((size_t)1024 * 1024)
 
 static const char levels[] = "level must be debug, info, notice, warning, error, "
                              "critical, alert or emergency";
@@ -38,8 +30,8 @@ severity_of(const char *level, enum mcp_severity otherwise)
     return level ? mcpi_severity_find(level, strlen(level)) : otherwise;
 }
 
-static enum mcp_severity
-peer_log_from(const struct mcpi_peer *peer)
+enum mcp_severity
+mcpi_peer_log_from(const struct mcpi_peer *peer)
 {
     return severity_of(peer->log_level, MCP_SEVERITY_INFO);
 }
@@ -241,132 +233,6 @@ mcpi_set_level(mcp_request *req)
 
 /* ---- about nothing in particular ---------------------------------------- */
 
-struct saying {
-    struct mcpi_list node;
-    enum mcp_severity severity; /* NONE: no log message, and for everybody */
-    size_t length;              /* of params; 0: none */
-    char text[];                /* method, terminated, and params */
-};
-
-static void
-saying_tell(struct mcpi_branch *branch, const struct saying *saying)
-{
-    const char *params = saying->text + strlen(saying->text) + 1;
-    struct mcpi_engine *engine = branch->host.engine;
-    struct mcpi_list *node;
-    struct mcpi_peer *peer;
-    int r;
-
-    for (node = engine->peers.next; node != &engine->peers; node = node->next) {
-        peer = MCPI_CONTAINER(node, struct mcpi_peer, in_engine);
-        if (!peer->initialized || (saying->severity != MCP_SEVERITY_NONE &&
-                                   saying->severity < peer_log_from(peer)))
-            continue;
-        r = mcpi_peer_notify(peer, saying->text, saying->length > 0 ? params : NULL,
-                             saying->length, mcpi_loop_now(branch->host.inside));
-        if (r < 0)
-            MCPI_LOG(&branch->host.log, MCP_LOG_WARNING, "a client was not told %s: %s",
-                     saying->text, mcp_status_text(r));
-    }
-}
-
-/* Under lock. */
-static size_t
-sayings_take(struct mcpi_sayings *sayings, struct mcpi_list *into)
-{
-    struct mcpi_list *node;
-    size_t dropped = sayings->dropped;
-
-    while ((node = mcpi_list_pop(&sayings->list)) != NULL)
-        mcpi_list_append(into, node);
-    sayings->count = sayings->bytes = sayings->dropped = 0;
-    return dropped;
-}
-
-static void
-on_sayings(struct mcpi_post *post)
-{
-    struct mcpi_branch *branch = MCPI_CONTAINER(post, struct mcpi_branch, sayings.post);
-    struct mcpi_list list, *node;
-    struct saying *saying;
-    size_t dropped;
-
-    mcpi_list_init(&list);
-    pthread_mutex_lock(&branch->server->lock);
-    dropped = sayings_take(&branch->sayings, &list);
-    pthread_mutex_unlock(&branch->server->lock);
-    if (dropped > 0)
-        MCPI_LOG(&branch->host.log, MCP_LOG_WARNING,
-                 "%zu messages for clients were dropped", dropped);
-    while ((node = mcpi_list_pop(&list)) != NULL) {
-        saying = MCPI_CONTAINER(node, struct saying, node);
-        if (!branch->stopping)
-            saying_tell(branch, saying);
-        mcpi_free(branch->host.mem, saying);
-    }
-}
-
-static struct saying *
-saying_new(const mcp_allocator *mem, enum mcp_severity severity, const char *method,
-           const struct mcpi_buf *params)
-{
-    size_t size = strlen(method) + 1;
-    struct saying *saying = mcpi_alloc(mem, sizeof(*saying) + size + params->len);
-
-    if (!saying)
-        return NULL;
-    saying->severity = severity;
-    saying->length = params->len;
-    memcpy(saying->text, method, size);
-    if (params->len > 0)
-        memcpy(saying->text + size, params->data, params->len);
-    mcpi_list_init(&saying->node);
-    return saying;
-}
-
-static int
-saying_post(struct mcpi_branch *branch, enum mcp_severity severity, const char *method,
-            const struct mcpi_buf *params)
-{
-    struct mcpi_sayings *sayings = &branch->sayings;
-    struct saying *saying = saying_new(branch->host.mem, severity, method, params);
-    bool post, fits;
-
-    if (!saying)
-        return MCP_E_NOMEM;
-    pthread_mutex_lock(&branch->server->lock);
-    fits = sayings->count < MCPI_SAYINGS_MAX &&
-           (sayings->count == 0 || sayings->bytes + params->len <= SAYINGS_BYTES);
-    post = fits && sayings->count == 0;
-    if (fits) {
-        mcpi_list_append(&sayings->list, &saying->node);
-        sayings->count++;
-        sayings->bytes += params->len;
-    } else {
-        sayings->dropped++;
-    }
-    pthread_mutex_unlock(&branch->server->lock);
-    if (!fits)
-        mcpi_free(branch->host.mem, saying);
-    if (post)
-        mcpi_loop_post(branch->host.inside, &sayings->post);
-    return 0;
-}
-
-static int
-sayings_add(mcp_server *server, enum mcp_severity severity, const char *method,
-            const struct mcpi_buf *params)
-{
-    struct mcpi_branch *branch = NULL;
-    int r = 0;
-
-    if (atomic_load(&server->stop_asked))
-        return 0;
-    while (r == 0 && (branch = mcpi_branch_next(server, branch)) != NULL)
-        r = saying_post(branch, severity, method, params);
-    return r;
-}
-
 int
 mcp_server_log(mcp_server *server, enum mcp_severity severity, const char *logger,
                const char *data, size_t length)
@@ -381,46 +247,8 @@ mcp_server_log(mcp_server *server, enum mcp_severity severity, const char *logge
     log_buf_init(&buf, &server->trunk.host);
     r = message_of_json(&buf, severity, logger, data, length);
     if (r == 0 && !server->no_logging)
-        r = sayings_add(server, severity, mcpi_method_name(MCPI_METHOD_NOTE_MESSAGE),
-                        &buf);
+        r = mcpi_sayings_add(server, severity,
+                             mcpi_method_name(MCPI_METHOD_NOTE_MESSAGE), &buf);
     mcpi_buf_done(&buf);
     return r;
-}
-
-int
-mcp_server_notify(mcp_server *server, const char *method, const char *params)
-{
-    struct mcpi_buf buf;
-    int r;
-
-    if (!server)
-        return MCP_E_INVAL;
-    if (mcpi_server_guard(server) < 0)
-        return MCP_E_STATE;
-    log_buf_init(&buf, &server->trunk.host);
-    r = mcpi_custom_write_note(server->trunk.host.mem, method, params, &buf);
-    if (r == 0)
-        r = sayings_add(server, MCP_SEVERITY_NONE, method, &buf);
-    mcpi_buf_done(&buf);
-    return r;
-}
-
-void
-mcpi_sayings_init(struct mcpi_branch *branch)
-{
-    branch->sayings.post.fn = on_sayings;
-    mcpi_list_init(&branch->sayings.list);
-}
-
-void
-mcpi_sayings_done(struct mcpi_branch *branch)
-{
-    struct mcpi_list list, *node;
-
-    mcpi_list_init(&list);
-    pthread_mutex_lock(&branch->server->lock);
-    (void)sayings_take(&branch->sayings, &list);
-    pthread_mutex_unlock(&branch->server->lock);
-    while ((node = mcpi_list_pop(&list)) != NULL)
-        mcpi_free(branch->host.mem, MCPI_CONTAINER(node, struct saying, node));
 }

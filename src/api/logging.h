@@ -4,28 +4,13 @@
 
 #include <mcp/server.h>
 
-#include "base/list.h"
 #include "core/exchange.h"
-#include "run/post.h"
-
-struct mcpi_branch;
-
-/* Messages of a server that wait for the loop of a branch. */
-struct mcpi_sayings {
-    struct mcpi_post post; /* some wait */
-
-    /* under the server's lock: */
-    struct mcpi_list list;
-    size_t count, bytes, dropped;
-};
-
-void mcpi_sayings_init(struct mcpi_branch *branch);
-
-/* Those that wait are dropped. */
-void mcpi_sayings_done(struct mcpi_branch *branch);
 
 /* The least severity that this request's client wants to hear; NONE: nothing. [loop] */
 enum mcp_severity mcpi_log_from(const mcp_server *server,
                                 const struct mcpi_exchange *x);
+
+/* Likewise of a session, for what belongs to no request. [loop] */
+enum mcp_severity mcpi_peer_log_from(const struct mcpi_peer *peer);
 
 #endif

@@ -43,6 +43,14 @@
 /* A buffer above this is given back. */
 #define KEEP ((size_t)256 * 1024)
 
+/* The GET of a session, on its way to be open. */
+enum inlet_stage {
+    INLET_NONE,   /* it was tried, or is not wanted */
+    INLET_WANTED, /* behind notifications/initialized, which was not sent yet */
+    INLET_NEXT,   /* that was: nothing else is, before it was tried */
+    INLET_LATER,  /* there was no memory for it; nobody waits */
+};
+
 struct mcpi_http_client {
     const mcp_allocator *mem;
     struct mcpi_loop *loop;
@@ -65,14 +73,12 @@ struct mcpi_http_client {
     const struct mcpi_mirror *(*mirror)(void *user, const char *tool);
     void (*closed)(void *user, struct mcpi_http_client *client);
     void *user;
-    bool wants_inlet; /* it is to be opened, behind notifications/initialized */
-    bool greeted;     /* that was sent */
-    bool holds;       /* nothing follows it before the inlet was tried */
-    bool closing;     /* end when all is said */
-    bool cut;         /* end at once */
-    bool hurried;     /* what was not accepted so far is not waited for */
-    bool leaving;     /* DELETE is on its way, or was */
-    bool left;        /* it is over */
+    enum inlet_stage inlet_stage;
+    bool closing; /* end when all is said */
+    bool cut;     /* end at once */
+    bool hurried; /* what was not accepted so far is not waited for */
+    bool leaving; /* DELETE is on its way, or was */
+    bool left;    /* it is over */
     bool ended;
     bool told;
 };
@@ -214,7 +220,7 @@ client_lose_session(struct mcpi_http_client *c, struct mcpi_leg *met)
         return;
     mcpi_http_target_leave(&c->target);
     mcpi_http_inlet_close(&c->inlet);
-    c->wants_inlet = c->holds = false;
+    c->inlet_stage = INLET_NONE;
     mcpi_http_entries_drop(&c->entries, session);
 }
 
@@ -350,7 +356,8 @@ client_mirror(struct mcpi_http_client *c, const struct mcpi_http_entry *entry)
 static bool
 client_is_closed(const struct mcpi_http_client *c)
 {
-    return mcpi_http_entries_are_closed(&c->entries) || c->holds || c->inlet.is_awaited;
+    return mcpi_http_entries_are_closed(&c->entries) || c->inlet_stage == INLET_NEXT ||
+           c->inlet.is_awaited;
 }
 
 /* One message; false: none can be taken now. */
@@ -372,10 +379,8 @@ client_take(struct mcpi_http_client *c)
     if (!out)
         return false;
     entry = mcpi_http_entries_open(&c->entries, out, &c->text);
-    if (c->entries.greeting == entry) {
-        c->greeted = true;
-        c->holds = c->wants_inlet;
-    }
+    if (c->entries.greeting == entry && c->inlet_stage == INLET_WANTED)
+        c->inlet_stage = INLET_NEXT;
     mcpi_http_entries_send(entry, &c->text, client_mirror(c, entry));
     return true;
 }
@@ -385,11 +390,10 @@ client_open_inlet(struct mcpi_http_client *c)
 {
     int r;
 
-    if (!c->wants_inlet || !c->greeted || c->closing || c->entries.greeting)
+    if (c->inlet_stage < INLET_NEXT || c->closing || c->entries.greeting)
         return;
-    c->holds = false;
     r = mcpi_http_inlet_open(&c->inlet, mcpi_peer_spoken(c->peer));
-    c->wants_inlet = r == MCP_E_NOMEM;
+    c->inlet_stage = r == MCP_E_NOMEM ? INLET_LATER : INLET_NONE;
     if (r == MCP_E_NOMEM)
         client_arm(c, &c->starved, STARVED_PAUSE);
     else if (r < 0)
@@ -446,8 +450,7 @@ op_ready(struct mcpi_peer *peer)
     if (c->no_stream || mcpi_http_old_is_open(&c->old) ||
         !mcpi_engine_version(c->engine, mcpi_peer_spoken(peer), &modern) || modern)
         return;
-    c->wants_inlet = true;
-    c->greeted = false;
+    c->inlet_stage = INLET_WANTED;
     client_wake(c);
 }
 

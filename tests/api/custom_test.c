@@ -612,28 +612,6 @@ a_notification_of_ones_own_is_told(void **state)
     raw_done(&raw);
 }
 
-static void
-what_a_server_tells_everybody_reaches_legacy_sessions(void **state)
-{
-    struct raw raw;
-
-    raw_make(&raw, MCP_SERVER_OPTIONS(.no_logging = true));
-    raw_start(&raw, RAW_MODERN);
-    raw_expect_silence(&raw);
-    assert_int_equal(mcp_server_notify(raw.server, "t/news", "{ \"n\":1}"), 0);
-    assert_int_equal(mcp_server_notify(raw.server, "t/bare", NULL), 0);
-    if (!RAW_MODERN) {
-        raw_expect(&raw,
-                   "{\"jsonrpc\":\"2.0\",\"method\":\"t/news\",\"params\":{\"n\":1}}");
-        raw_expect(&raw, "{\"jsonrpc\":\"2.0\",\"method\":\"t/bare\"}");
-    }
-    raw_expect_silence(&raw);
-    assert_int_equal(mcp_server_notify(raw.server, "t/x", "1"), MCP_E_INVAL);
-    assert_int_equal(mcp_server_notify(raw.server, "", NULL), MCP_E_INVAL);
-    assert_int_equal(mcp_server_notify(NULL, "t/x", NULL), MCP_E_INVAL);
-    raw_done(&raw);
-}
-
 TEST_MAIN(TEST(a_method_of_the_protocol_cannot_be_taken_over),
           TEST(mistakes_are_told_with_the_method), TEST(each_allocation_may_fail),
           TEST_ERAS(a_request_of_ones_own_is_answered),
@@ -645,5 +623,4 @@ TEST_MAIN(TEST(a_method_of_the_protocol_cannot_be_taken_over),
           TEST_ERAS(it_asks_nobody), TEST_ERAS(methods_come_and_go),
           TEST_ERAS(a_request_that_runs_outlives_its_method),
           TEST_ERAS(each_allocation_of_a_request_may_fail),
-          TEST_ERAS(a_notification_of_ones_own_is_told),
-          TEST_ERAS(what_a_server_tells_everybody_reaches_legacy_sessions))
+          TEST_ERAS(a_notification_of_ones_own_is_told))

@@ -31,20 +31,6 @@ struct reached {
 /* ---- tools --------------------------------------------------------------- */
 
 static inline int
-reached_hang(mcp_request *req, mcp_result *out, void *user)
-{
-    struct gate *gate = user;
-    int r;
-
-    (void)out;
-    atomic_fetch_add(&gate->entered, 1);
-    r = mcp_request_sleep(req, 60000);
-    if (r == MCP_E_CANCELED)
-        atomic_fetch_add(&gate->left, 1);
-    return r;
-}
-
-static inline int
 reached_steps(mcp_request *req, mcp_result *out, void *user)
 {
     (void)user;
@@ -74,7 +60,7 @@ reached_serve(struct reached *f, mcp_server_options opt, mcp_http_options http)
     told_init(&f->told);
     raw_make(&f->raw, opt);
     raw_tool(&f->raw, MCP_TOOL(.name = "say", .reply = served_say));
-    raw_tool(&f->raw, MCP_TOOL(.name = "hang", .run = reached_hang, .user = &f->gate));
+    raw_tool(&f->raw, MCP_TOOL(.name = "hang", .run = gate_hang, .user = &f->gate));
     raw_tool(&f->raw, MCP_TOOL(.name = "steps", .run = reached_steps));
     raw_tool(&f->raw, MCP_TOOL(.name = "fail", .run = reached_fail));
     if (mcp_server_listen_http(f->raw.server, &http, f->url, &err) < 0)

@@ -397,7 +397,7 @@ L2_L10_a_cancel_takes_the_question_back(void **state)
     raw_tool(&f.raw, MCP_TOOL(.name = "ask", .run = tool_ask));
     mcp_client_free(f.client);
     f.client = reached_client(
-        &f, REACHED_OPTIONS(.elicit = {.run = reached_hang, .user = &asked}));
+        &f, REACHED_OPTIONS(.elicit = {.run = gate_hang, .user = &asked}));
     assert_int_equal(
         mcp_client_start_tool(f.client, "ask", NULL, NULL, NULL, NULL, &call), 0);
     RAW_UNTIL(atomic_load(&asked.entered) == 1);

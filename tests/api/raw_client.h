@@ -81,6 +81,21 @@ struct gate {
     atomic_bool open;
 };
 
+/* A handler that waits until it is told to stop; only then it has left. */
+static inline int
+gate_hang(mcp_request *req, mcp_result *out, void *user)
+{
+    struct gate *gate = user;
+    int r;
+
+    (void)out;
+    atomic_fetch_add(&gate->entered, 1);
+    r = mcp_request_sleep(req, 60000);
+    if (r == MCP_E_CANCELED)
+        atomic_fetch_add(&gate->left, 1);
+    return r;
+}
+
 /* Deaf: hears of nothing but the gate. */
 static inline void
 gate_pass(struct gate *gate)

@@ -50,20 +50,6 @@ stock(mcp_request *req, mcp_result *out, void *user)
     return r;
 }
 
-static int
-hang(mcp_request *req, mcp_result *out, void *user)
-{
-    struct gate *gate = user;
-    int r;
-
-    (void)out;
-    atomic_fetch_add(&gate->entered, 1);
-    r = mcp_request_sleep(req, 60000);
-    if (r == MCP_E_CANCELED)
-        atomic_fetch_add(&gate->left, 1);
-    return r;
-}
-
 /* Asks the client's own method, and passes on what that says; by "hang" one that does
  * not answer. */
 static int
@@ -230,7 +216,7 @@ pairing_open(struct pairing *p, const struct cell *cell)
                                         .schema = price_schema);
     const mcp_method picky = MCP_METHOD(.name = "shop/picky", .run = price,
                                         .schema = "{\"required\":[\"never\"]}");
-    const mcp_method deaf = MCP_METHOD(.name = "shop/think", .run = hang,
+    const mcp_method deaf = MCP_METHOD(.name = "shop/think", .run = gate_hang,
                                        .user = &p->gate);
     const mcp_method *const methods[] = {&looking, &number, &asked,
                                          &picky,   &deaf,   NULL};
@@ -239,7 +225,7 @@ pairing_open(struct pairing *p, const struct cell *cell)
     test_mem_init(&p->mem);
     raw_make(&p->raw, MCP_SERVER_OPTIONS(.era = cell->era));
     server_add(p, MCP_METHOD(.name = "shop/stock", .run = stock));
-    server_add(p, MCP_METHOD(.name = "shop/hang", .run = hang, .user = &p->gate));
+    server_add(p, MCP_METHOD(.name = "shop/hang", .run = gate_hang, .user = &p->gate));
     server_add(p, MCP_METHOD(.name = "shop/ask", .run = ask_back));
     server_add(p, MCP_METHOD(.name = "shop/count", .run = count_aloud));
     server_add(
