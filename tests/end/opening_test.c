@@ -18,18 +18,6 @@
 #include "end/raw.h"
 #include "end/rogue.h"
 
-/* libuv closes descriptors behind the sanitizer's back, which then takes a number that
- * another thread gets next for one that both use. */
-#if defined(__SANITIZE_THREAD__)
-MCP_API const char *__tsan_default_suppressions(void); /* NOLINT: its name */
-
-const char *
-__tsan_default_suppressions(void) /* NOLINT */
-{
-    return "called_from_lib:libuv.so.1\n";
-}
-#endif
-
 /* ---- the ladder ---------------------------------------------------------- */
 
 static pid_t
