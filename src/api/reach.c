@@ -193,6 +193,8 @@ child_exited(void *user, int wait_status)
 {
     struct mcpi_reach *reach = user;
 
+    if (reach->has_exited)
+        return;
     reach->has_exited = true;
     reach->exit_status = wait_status;
     if (reach->stream)
@@ -201,10 +203,11 @@ child_exited(void *user, int wait_status)
 }
 
 static void
-child_reaped(void *user)
+child_reaped(void *user, int wait_status)
 {
     struct mcpi_reach *reach = user;
 
+    child_exited(reach, wait_status); /* unless it did before we asked it to */
     reach->reaped(reach->user);
 }
 

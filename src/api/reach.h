@@ -15,6 +15,7 @@
 #include "run/child.h"
 
 struct mcpi_mirrors;
+struct mcpi_pool;
 
 /* What a link stands on: its client's. */
 struct mcpi_ground {
@@ -22,6 +23,8 @@ struct mcpi_ground {
     struct mcpi_engine *engine;
     const mcp_allocator *mem;
     struct mcpi_mirrors *mirrors; /* for a way that has headers */
+    struct mcpi_pool *pool;       /* for what may block; NULL: there is none */
+    const char *name;             /* of the client */
 };
 
 /* A link that is made elsewhere, as that of libmcp-http is. Embedded in what it is; the
@@ -63,7 +66,7 @@ struct mcpi_reach {
     /* On the loop: the link is closed, and freed; the peer is gone. May be followed by
      * nothing but mcpi_reach_reap. */
     void (*closed)(void *user);
-    /* The child has exited; the link is closed, or will be soon. */
+    /* The child has exited; the link is closed, or will be soon. Once. */
     void (*exited)(void *user);
     /* The child is reaped. */
     void (*reaped)(void *user);

@@ -24,6 +24,17 @@ stdio_fail(mcp_error *err, const char *what)
     return status;
 }
 
+/* What stands there for want of another may be open the other way only (isolated.c). */
+static bool
+stdio_is_usable(int fd, int not_only)
+{
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags >= 0 && (flags & O_ACCMODE) == not_only)
+        errno = EBADF;
+    return flags >= 0 && (flags & O_ACCMODE) != not_only;
+}
+
 static int
 stdio_replace(int in, int out, mcp_error *err)
 {
@@ -48,6 +59,10 @@ mcpi_stdio_take(int *ret_in, int *ret_out, mcp_error *err)
 {
     int in, out, r;
 
+    if (!stdio_is_usable(STDIN_FILENO, O_WRONLY))
+        return stdio_fail(err, "cannot use stdin");
+    if (!stdio_is_usable(STDOUT_FILENO, O_RDONLY))
+        return stdio_fail(err, "cannot use stdout");
     in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FIRST_PRIVATE);
     if (in < 0)
         return stdio_fail(err, "cannot use stdin");

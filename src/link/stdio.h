@@ -10,7 +10,7 @@
 #include <mcp/base.h>
 
 /* Take 0 and 1 away: *ret_in and *ret_out are close-on-exec, above 2. MCP_E_INVAL: one
- * of them is not open; MCP_E_LIMIT. [any; before handlers run] */
+ * of them is not open, or not that way round; MCP_E_LIMIT. [any; before handlers run] */
 int mcpi_stdio_take(int *ret_in, int *ret_out, mcp_error *err);
 
 /* Put them back; the descriptors are closed. For tests, and servers that end before

@@ -46,7 +46,7 @@ struct mcpi_child {
     uv_poll_t drain;         /* on out */
     int out;                 /* -1: nothing to read */
     bool watches, drains;    /* the handle is open */
-    void (*done)(void *user);
+    void (*done)(void *user, int wait_status);
     void *done_user;
 };
 
@@ -55,14 +55,15 @@ struct mcpi_child {
 static void
 child_free_unless_open(struct mcpi_child *child)
 {
-    void (*done)(void *user) = child->done;
+    void (*done)(void *user, int wait_status) = child->done;
     void *user = child->done_user;
+    int status = child->process.exited ? child->process.wait_status : MCPI_WAIT_UNKNOWN;
 
     if (child->watches || child->drains)
         return;
     mcpi_free(child->mem, child);
     if (done)
-        done(user);
+        done(user, status);
 }
 
 static void
@@ -367,8 +368,8 @@ child_drain(struct mcpi_child *child, int take_out)
 }
 
 void
-mcpi_child_close(struct mcpi_child *child, int take_out, void (*done)(void *user),
-                 void *user)
+mcpi_child_close(struct mcpi_child *child, int take_out,
+                 void (*done)(void *user, int wait_status), void *user)
 {
     int64_t now = mcpi_loop_clock();
 

@@ -44,10 +44,11 @@ pid_t mcpi_child_pid(const struct mcpi_child *child);
 
 /* Begin the ladder; *ret_in is closed already. take_out: what is left to read from, or
  * -1; nothing on the loop watches it any more. done runs once, on the loop, not from
- * inside; the child is freed before it, so the caller forgets it now. `exited` is not
- * called any more. [loop] */
-void mcpi_child_close(struct mcpi_child *child, int take_out, void (*done)(void *user),
-                      void *user);
+ * inside; the child is freed before it, so the caller forgets it now. wait_status is as
+ * in struct mcpi_process, also if it was told before, and MCPI_WAIT_UNKNOWN if it was
+ * given up. `exited` is not called any more. [loop] */
+void mcpi_child_close(struct mcpi_child *child, int take_out,
+                      void (*done)(void *user, int wait_status), void *user);
 
 /* No ladder: kill the group, reap, free. May wait for the kernel, up to times.reap. Its
  * memory goes with the next turn of the loop. [loop] NULL ok */

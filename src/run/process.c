@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "run/keeper.h"
 #include "run/loop.h"
 #include "run/procfs.h"
 #include "run/spawn.h"
@@ -167,10 +168,12 @@ mcpi_process_spawn(struct mcpi_process *process, const struct mcpi_process_optio
     pid_t pid;
     int pidfd, r;
 
+    if (opt->kept != MCPI_NOT_KEPT)
+        return mcpi_keeper_spawn(process, opt, err);
     r = mcpi_spawn(opt, &pid, &pidfd, err);
     if (r < 0)
         return r;
-    *process = (struct mcpi_process){.pid = pid, .pidfd = pidfd};
+    *process = (struct mcpi_process){.pid = pid, .pidfd = pidfd, .control = -1};
     if (pidfd < 0) {
         process->exited = process->reaped = true;
         process->wait_status = MCPI_WAIT_UNKNOWN;
@@ -178,15 +181,29 @@ mcpi_process_spawn(struct mcpi_process *process, const struct mcpi_process_optio
     return 0;
 }
 
+static bool
+is_kept(const struct mcpi_process *process)
+{
+    return process->pid != 0 && process->control >= 0;
+}
+
+/* What the keeper has said is there when it has exited. */
 bool
 mcpi_process_poll(struct mcpi_process *process)
 {
-    if (process->exited || process->pid == 0)
+    int status = 0;
+    bool exits = !process->exited && process->pid != 0 &&
+                 leader_wait(process, WNOWAIT, &status);
+
+    if (is_kept(process))
+        (void)mcpi_keeper_poll(process);
+    if (!exits)
         return process->exited;
-    process->exited = leader_wait(process, WNOWAIT, &process->wait_status);
-    if (process->exited)
-        process->reaped = process->wait_status == MCPI_WAIT_UNKNOWN;
-    return process->exited;
+    process->exited = true;
+    process->reaped = status == MCPI_WAIT_UNKNOWN;
+    if (!process->begun)
+        process->wait_status = status;
+    return true;
 }
 
 int
@@ -194,6 +211,8 @@ mcpi_process_signal(struct mcpi_process *process, int signal)
 {
     if (!mcpi_process_group_lives(process))
         return MCP_E_CLOSED;
+    if (is_kept(process))
+        return mcpi_keeper_signal(process, signal);
     assert(process->pid > 1); /* -1 is everybody */
     if (kill(-process->pid, signal) == 0)
         return 0;
@@ -208,7 +227,9 @@ mcpi_process_group_lives(struct mcpi_process *process)
 {
     if (process->group_gone || process->pid == 0)
         return false;
-    if (!mcpi_process_poll(process) || witness_lives(process) || group_look(process))
+    if (!mcpi_process_poll(process))
+        return true;
+    if (!is_kept(process) && (witness_lives(process) || group_look(process)))
         return true;
     process->group_gone = true;
     return false;
@@ -228,23 +249,34 @@ leader_await(struct mcpi_process *process, int64_t within_us)
     }
 }
 
-int
-mcpi_process_done(struct mcpi_process *process, int64_t within_us)
+static void
+group_kill(struct mcpi_process *process)
 {
-    if (process->pid == 0)
-        return 0;
     if (mcpi_process_poll(process)) { /* the kernel is asked before all of /proc is */
         leader_reap(process);
         if (kill(-process->pid, 0) != 0 && errno == ESRCH)
             process->group_gone = true;
     }
     (void)mcpi_process_signal(process, SIGKILL); /* not allowed: it may still end */
+}
+
+int
+mcpi_process_done(struct mcpi_process *process, int64_t within_us)
+{
+    if (process->pid == 0)
+        return 0;
+    if (is_kept(process))
+        mcpi_keeper_end(process);
+    else
+        group_kill(process);
     leader_await(process, within_us);
     if (process->exited)
         leader_reap(process);
+    if (is_kept(process))
+        close(process->control);
     if (process->pidfd >= 0)
         close(process->pidfd);
-    process->pidfd = -1;
+    process->pidfd = process->control = -1;
     process->pid = 0;
     process->group_gone = true;
     return process->exited ? 0 : MCP_E_TIMEOUT;

@@ -36,6 +36,14 @@ struct mcpi_process_options {
      * long as the child. A program that changes its user when executed does not get
      * it. */
     int death_signal;
+    int extra; /* becomes 3, if has_extra; the caller keeps its own */
+    bool has_extra;
+    /* A keeper stands above it (keeper.h): see there. MCPI_KEPT_SELF: argv are words for
+     * this program, executed anew; they may be none (argv[0] NULL, or argv NULL). */
+    enum mcpi_keeping { MCPI_NOT_KEPT = 0, MCPI_KEPT_COMMAND, MCPI_KEPT_SELF } kept;
+    /* Kept: how long main may take to get to it; 0: 30 s; -1: that is not waited for,
+     * and if it cannot begin that is how it ends. */
+    int64_t start_us;
 };
 
 struct mcpi_process {
@@ -46,6 +54,14 @@ struct mcpi_process {
     bool group_gone; /* confirmed: its number is never signaled again (M10) */
     int wait_status; /* as waitpid gives it, once exited; or MCPI_WAIT_UNKNOWN */
     pid_t witness;   /* of the group, seen alive last; 0: none */
+    /* Kept: to its keeper, whose pid and pidfd those above are; -1: not kept. All that
+     * stands here of a group means all that it started, and it has exited when nothing
+     * of that is left. Readable when mcpi_process_poll has something to find out. */
+    int control;
+    bool
+        begun; /* kept: seen that it has; if it ends before, wait_status is the keeper's */
+    bool ended;  /* kept: seen that the first one has, and wait_status is known */
+    int failure; /* kept: why there is no first one, a status; 0: there is */
 };
 
 /* Start it. Returns when the program runs: MCP_E_INVAL with the reason in err if it

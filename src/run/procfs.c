@@ -139,6 +139,7 @@ mcpi_procfs_read_stat(const char *text, size_t len, struct mcpi_procfs_stat *ret
     }
     *ret_stat = (struct mcpi_procfs_stat){.pid = (pid_t)pid,
                                           .state = state,
+                                          .parent = (pid_t)field[0],
                                           .group = (pid_t)field[1],
                                           .session = (pid_t)field[2],
                                           .flags = (unsigned)field[5]};

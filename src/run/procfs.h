@@ -19,7 +19,7 @@ struct mcpi_procfs {
 struct mcpi_procfs_stat {
     pid_t pid;
     char state; /* 'Z' and 'X' are dead */
-    pid_t group, session;
+    pid_t parent, group, session;
     unsigned flags;
 };
 

@@ -48,25 +48,23 @@
 #define DESCRIPTORS_MAX (1UL << 20) /* to try one by one where nothing better works */
 #define FAILED 127                  /* what shells say; nobody sees it */
 
-enum step {
-    STEP_DESCRIPTORS,
-    STEP_FOLDER,
-    STEP_DEATH_SIGNAL,
-    STEP_PROGRAM,
-};
+enum step { STEP_DESCRIPTORS, STEP_FOLDER, STEP_DEATH_SIGNAL, STEP_PROGRAM };
 
 struct report {
     enum step step;
     int error;
 };
 
+enum { EXTRA = STDERR_FILENO + 1, CONTROL, GIVEN };
+
 struct plan {
     const struct mcpi_process_options *opt;
+    const char *file; /* to execute; NULL: look for argv[0] */
     const mcp_allocator *mem;
     const char **env;
-    char **files; /* what to try to execute, in order; NULL at the end */
-    int from[3];  /* become 0, 1, 2 */
-    int null;     /* /dev/null; -1: not needed */
+    char **files;    /* what to try to execute, in order; NULL at the end */
+    int from[GIVEN]; /* become 0, 1, 2, 3, 4; -1: one that it does not get */
+    int null;        /* /dev/null; -1: not needed */
     int report[2];
     int room; /* for the pidfd, so that there is one once the program runs */
     pid_t parent;
@@ -112,25 +110,25 @@ hide_each(void)
         (void)fcntl((int)fd, F_SETFD, FD_CLOEXEC); /* most are not open */
 }
 
-/* The sources are copied out of the way first: they may be 0, 1, 2 themselves. What the
- * program around us opened without close-on-exec stays with it too (M13). */
+/* The sources are copied out of the way first: they may be among 0 to 4 themselves.
+ * What the program around us opened without close-on-exec stays with it too (M13). */
 static void
 child_set_descriptors(const struct plan *plan)
 {
-    int from[3];
+    int from[GIVEN];
 
-    for (int i = 0; i < 3; i++) {
-        from[i] = fcntl(plan->from[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-        if (from[i] < 0)
-            child_fail(plan, STEP_DESCRIPTORS, errno);
-    }
-    for (int i = 0; i < 3; i++) {
-        if (dup2(from[i], i) < 0)
+    for (int i = 0; i < GIVEN; i++) {
+        from[i] = plan->from[i] < 0 ? -1 : fcntl(plan->from[i], F_DUPFD_CLOEXEC, GIVEN);
+        if (from[i] < 0 && plan->from[i] >= 0)
             child_fail(plan, STEP_DESCRIPTORS, errno);
     }
     if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) != 0 &&
         !hide_listed())
         hide_each();
+    for (int i = 0; i < GIVEN; i++) {
+        if (from[i] >= 0 && dup2(from[i], i) < 0)
+            child_fail(plan, STEP_DESCRIPTORS, errno);
+    }
 }
 
 /* Asked of the kernel: libc does not let anybody change the signals it uses itself, and
@@ -324,7 +322,7 @@ plan_path(const struct plan *plan)
 static int
 plan_files(struct plan *plan, mcp_error *err)
 {
-    const char *name = plan->opt->argv[0];
+    const char *name = plan->file ? plan->file : plan->opt->argv[0];
     const char *path = strchr(name, '/') || !*name ? "" : plan_path(plan);
     size_t count = 1, name_size = strlen(name) + 1, i = 0;
     char *text;
@@ -365,7 +363,8 @@ plan_descriptors(struct plan *plan, mcp_error *err)
     plan->from[2] = opt->own_err ? opt->err : STDERR_FILENO;
     if (!opt->own_err && fcntl(STDERR_FILENO, F_GETFD) < 0)
         plan->from[2] = -1;
-    for (int i = 0; i < 3; i++) {
+    plan->from[EXTRA] = opt->has_extra ? opt->extra : -1;
+    for (int i = 0; i <= STDERR_FILENO; i++) {
         if (plan->from[i] >= 0)
             continue;
         if (plan->null < 0)
@@ -377,7 +376,7 @@ plan_descriptors(struct plan *plan, mcp_error *err)
     return 0;
 }
 
-/* The child's end is none of 0, 1, 2, which it replaces. */
+/* The child's end is none of those that it replaces. */
 static int
 plan_report(struct plan *plan, mcp_error *err)
 {
@@ -387,9 +386,9 @@ plan_report(struct plan *plan, mcp_error *err)
         plan->report[0] = plan->report[1] = -1;
         return fail_system(err, errno, "cannot make a pipe");
     }
-    if (plan->report[1] > STDERR_FILENO)
+    if (plan->report[1] >= GIVEN)
         return 0;
-    moved = fcntl(plan->report[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    moved = fcntl(plan->report[1], F_DUPFD_CLOEXEC, GIVEN);
     if (moved < 0)
         return fail_system(err, errno, "cannot make a pipe");
     close(plan->report[1]);
@@ -413,7 +412,7 @@ plan_init(struct plan *plan, const struct mcpi_process_options *opt, mcp_error *
 {
     int r;
 
-    *plan = (struct plan){.opt = opt, .null = -1, .report = {-1, -1}, .room = -1};
+    plan->opt = opt;
     plan->mem = mcpi_mem_or_malloc(opt->mem);
     plan->parent = getpid();
     if (!opt->argv || !opt->argv[0])
@@ -527,7 +526,8 @@ fail_report(const struct plan *plan, const struct report *report, mcp_error *err
                        plan->opt->cwd);
         return fail_system(err, report->error, what);
     case STEP_PROGRAM:
-        (void)snprintf(what, sizeof(what), "cannot run \"%s\"", plan->opt->argv[0]);
+        (void)snprintf(what, sizeof(what), "cannot run \"%s\"",
+                       plan->file ? plan->file : plan->opt->argv[0]);
         return fail_system(err, report->error, what);
     case STEP_DEATH_SIGNAL:
         return fail_system(err, report->error, "cannot ask for a signal at our death");
@@ -577,9 +577,17 @@ int
 mcpi_spawn(const struct mcpi_process_options *opt, pid_t *ret_pid, int *ret_pidfd,
            mcp_error *err)
 {
-    struct plan plan;
+    return mcpi_spawn_keeper(opt, NULL, -1, ret_pid, ret_pidfd, err);
+}
+
+int
+mcpi_spawn_keeper(const struct mcpi_process_options *opt, const char *file, int control,
+                  pid_t *ret_pid, int *ret_pidfd, mcp_error *err)
+{
+    struct plan plan = {.file = file, .null = -1, .report = {-1, -1}, .room = -1};
     int cancelable, r;
 
+    plan.from[CONTROL] = control;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelable);
     r = plan_init(&plan, opt, err);
     if (r == 0)

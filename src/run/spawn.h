@@ -10,4 +10,9 @@
 int mcpi_spawn(const struct mcpi_process_options *opt, pid_t *ret_pid, int *ret_pidfd,
                mcp_error *err);
 
+/* The same for a keeper: `file` is executed, whatever argv[0] says (NULL: as ever), and
+ * `control` becomes its descriptor 4 (-1: none); the caller keeps its own. */
+int mcpi_spawn_keeper(const struct mcpi_process_options *opt, const char *file,
+                      int control, pid_t *ret_pid, int *ret_pidfd, mcp_error *err);
+
 #endif

@@ -200,6 +200,32 @@ play_closed(void)
     return 0;
 }
 
+static int
+play_wrong_way_round(void)
+{
+    mcp_error err = {0};
+    int in = -1, out = -1, kept = dup(0);
+
+    STEP(1, dup2(open("/dev/null", O_WRONLY), 0) == 0);
+    STEP(2, mcpi_stdio_take(&in, &out, &err) == MCP_E_INVAL);
+    STEP(3, strstr(err.message, "stdin") && in == -1 && out == -1);
+    STEP(4, dup2(kept, 0) == 0 && dup2(open("/dev/null", O_RDONLY), 1) == 1);
+    STEP(5, mcpi_stdio_take(&in, &out, &err) == MCP_E_INVAL);
+    STEP(6, strstr(err.message, "stdout") && in == -1 && out == -1);
+    return 0;
+}
+
+static void
+one_that_is_open_the_other_way_round_is_refused(void **state)
+{
+    char out[256], err[256];
+    struct stage s;
+
+    (void)state;
+    stage_open(&s, play_wrong_way_round, true);
+    assert_int_equal(stage_close(&s, out, err), 0);
+}
+
 static void
 one_that_is_not_open_is_refused(void **state)
 {
@@ -284,4 +310,5 @@ TEST_MAIN(ON_STREAM(M19_what_handlers_and_their_children_see_is_not_the_wire),
           ON_STREAM(M19_without_a_stderr_stdout_goes_nowhere),
           ON_STREAM(M16_M19_a_server_on_stdio_answers_and_ends_with_its_input),
           TEST(they_can_be_given_back), TEST(one_that_is_not_open_is_refused),
+          TEST(one_that_is_open_the_other_way_round_is_refused),
           TEST(without_descriptors_nothing_is_changed))

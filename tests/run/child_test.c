@@ -24,6 +24,7 @@ struct world {
     int exits; /* calls of exited */
     int status;
     int dones;
+    int last_status; /* what the last one said */
     int warnings;
     char warning[200];
     int descriptors;                      /* before anything was made */
@@ -52,10 +53,11 @@ world_exited(void *user, int wait_status)
 }
 
 static void
-world_done(void *user)
+world_done(void *user, int wait_status)
 {
     struct world *world = user;
 
+    world->last_status = wait_status;
     world->dones++;
 }
 
@@ -164,6 +166,8 @@ M7_one_that_exits_at_the_end_of_input_is_never_signaled(void **state)
     assert_int_equal(kill_count, 0);
     assert_int_equal(world.warnings, 0);
     assert_int_equal(world.exits, 0);
+    assert_true(WIFEXITED(world.last_status));
+    assert_int_equal(WEXITSTATUS(world.last_status), 0);
 }
 
 static void
@@ -188,6 +192,8 @@ M1_then_comes_SIGKILL(void **state)
     world_start(&world, HELPER("ignore:15", "say:up", "hang"), &to_kill);
     assert_string_equal(report_line(&world.report), "up");
     world_close_and_end(&world, "");
+    assert_true(WIFSIGNALED(world.last_status));
+    assert_int_equal(WTERMSIG(world.last_status), SIGKILL);
     assert_int_equal(kill_count, 2);
     assert_int_equal(world.warnings, 0);
 }
@@ -206,6 +212,7 @@ M1_then_it_is_given_up_with_a_warning(void **state)
     world_close(&world);
     world_run_until(&world, &world.dones);
     assert_int_equal(world.warnings, 1);
+    assert_int_equal(world.last_status, MCPI_WAIT_UNKNOWN);
     assert_non_null(strstr(world.warning, "given up"));
     assert_true(kill_count >= 2);
     assert_true(report_is_held(&world.report));

@@ -13,11 +13,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -102,19 +105,27 @@ helper_say_blocking(void)
     helper_say("\n");
 }
 
-/* The sets of blocked and ignored signals, as the kernel shows them. */
+/* A line of its status, as the kernel shows it. */
 static inline void
-helper_say_signals(void)
+helper_say_status(const char *name)
 {
     FILE *status = fopen("/proc/self/status", "r");
     char line[256];
 
     while (status && fgets(line, sizeof line, status)) {
-        if (strncmp(line, "SigBlk", 6) == 0 || strncmp(line, "SigIgn", 6) == 0)
+        if (strncmp(line, name, strlen(name)) == 0)
             helper_say(line);
     }
     if (status)
         fclose(status);
+}
+
+/* The sets of blocked and ignored signals. */
+static inline void
+helper_say_signals(void)
+{
+    helper_say_status("SigBlk");
+    helper_say_status("SigIgn");
 }
 
 static inline void
@@ -143,6 +154,48 @@ helper_say_variable(const char *name)
 
     helper_say(value ? value : "(none)");
     helper_say("\n");
+}
+
+/* A new session each time, and the one before is gone: nobody stays to be found. */
+static inline void
+helper_chain(void)
+{
+    time_t until = time(NULL) + HELPER_SECONDS;
+    pid_t pid = 0;
+
+    while (pid == 0 && time(NULL) < until) {
+        setsid();
+        pid = fork();
+        if (pid < 0) { /* for want of room: the last one tries again */
+            poll(NULL, 0, 1);
+            pid = 0;
+        }
+    }
+    _exit(0);
+}
+
+static inline void
+helper_say_parent(void)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "%ld\n", (long)getppid());
+    helper_say(text);
+}
+
+/* Would what it executes have it? */
+static inline void
+helper_say_hidden(int fd)
+{
+    helper_say(fcntl(fd, F_GETFD) & FD_CLOEXEC ? "hidden\n" : "open\n");
+}
+
+/* To its fourth descriptor. */
+static inline void
+helper_tell(const char *text)
+{
+    if (write(STDERR_FILENO + 1, text, strlen(text)) < 0)
+        _exit(96);
 }
 
 static inline bool
@@ -179,6 +232,16 @@ helper_do(const char *what, long number, const char *argument)
         helper_read_to_end();
     else if (helper_is(what, "hang"))
         helper_hang();
+    else if (helper_is(what, "chain"))
+        helper_chain();
+    else if (helper_is(what, "parent"))
+        helper_say_parent();
+    else if (strncmp(what, "status:", 7) == 0)
+        helper_say_status(argument);
+    else if (strncmp(what, "hidden:", 7) == 0)
+        helper_say_hidden((int)number);
+    else if (strncmp(what, "tell:", 5) == 0)
+        helper_tell(argument);
     else if (helper_is(what, "session"))
         setsid();
     else if (helper_is(what, "ids"))
@@ -231,18 +294,52 @@ helper_main(char **what)
         "/proc/self/exe", __VA_ARGS__, NULL \
     }
 
-/* In place of TEST_MAIN. libuv opens two descriptors with the first loop and keeps
- * them, so there is one before anything is counted. */
+/* All descriptors below 20 that are free. Returns how many there are in ret_taken. */
+#define LOW_ONES 20
+
+static inline int
+low_ones_take(int ret_taken[LOW_ONES])
+{
+    int fd = dup(STDERR_FILENO), n = 0;
+
+    for (; fd >= 0 && fd < LOW_ONES; fd = dup(STDERR_FILENO))
+        ret_taken[n++] = fd;
+    close(fd);
+    return n;
+}
+
+static inline void
+low_ones_give(const int taken[LOW_ONES], int n)
+{
+    while (n > 0)
+        close(taken[--n]);
+}
+
+/* libuv opens two descriptors with the first loop and keeps them, so there is one before
+ * anything is counted. In every fork it closes those and takes the lowest that are free,
+ * and under TSan, which makes vfork a fork, also in what is spawned. A check that plays
+ * with low descriptors must not hit them: they are high, and stay so in a fork that is
+ * made while the low ones are taken. */
+static inline void
+libuv_begin(void)
+{
+    int taken[LOW_ONES], n = low_ones_take(taken);
+    uv_loop_t first;
+
+    if (uv_loop_init(&first) == 0)
+        (void)uv_loop_close(&first);
+    low_ones_give(taken, n);
+}
+
+/* In place of TEST_MAIN. */
 #define PROCESS_TEST_MAIN(...)                                             \
     int main(int argc, char **argv)                                        \
     {                                                                      \
         static const struct test_case cases[] = {__VA_ARGS__};             \
-        uv_loop_t first;                                                   \
                                                                            \
         if (argc > 1)                                                      \
             return helper_main(argv + 1);                                  \
-        if (uv_loop_init(&first) == 0)                                     \
-            (void)uv_loop_close(&first);                                   \
+        libuv_begin();                                                     \
         return test_main(__FILE__, cases, sizeof cases / sizeof cases[0]); \
     }
 
@@ -330,7 +427,8 @@ report_is_held(const struct report *report)
 enum kill_mode { KILL_PASS, KILL_SWALLOW, KILL_REFUSE };
 
 static enum kill_mode kill_mode;
-static int kill_count; /* signals sent, or tried to; 0 is none */
+static int kill_count;  /* signals sent, or tried to; 0 is none */
+static int kill_groups; /* those of them that were for a group */
 
 /* Parameters are named as in libc's header, or clang-tidy objects. */
 int
@@ -338,6 +436,7 @@ kill(pid_t __pid, int __sig)
 {
     if (__sig != 0) {
         kill_count++;
+        kill_groups += __pid < 0;
         if (kill_mode == KILL_SWALLOW)
             return 0;
     }
@@ -352,7 +451,7 @@ static inline void
 kill_reset(void)
 {
     kill_mode = KILL_PASS;
-    kill_count = 0;
+    kill_count = kill_groups = 0;
 }
 
 /* ---- what is left -------------------------------------------------------------- */
@@ -402,6 +501,29 @@ await_exit(pid_t pid)
             return 1;                                                       \
         }                                                                   \
     } while (0)
+
+/* System calls that this process, and whom it forks, does not have from now on. False:
+ * that could not be. */
+static inline bool
+forbid(const int *calls, size_t count)
+{
+    struct sock_filter filter[32];
+    struct sock_fprog program = {.filter = filter};
+    size_t n = 0;
+
+    filter[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                               offsetof(struct seccomp_data, nr));
+    for (size_t i = 0; i < count; i++) {
+        filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+                                                   (unsigned)calls[i], 0, 1);
+        filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+                                                   SECCOMP_RET_ERRNO | ENOSYS);
+    }
+    filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    program.len = (unsigned short)n;
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+}
 
 static inline void
 in_fork(int (*check)(void))

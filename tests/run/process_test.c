@@ -104,7 +104,7 @@ a_failed_start_changes_nothing(void **state)
 {
     static const char *const argv[] = {"/proc/none", NULL};
     struct mcpi_process_options opt = {.argv = argv, .in = -1, .out = -1};
-    struct mcpi_process process = {.pid = 0, .pidfd = -1};
+    struct mcpi_process process = {.pid = 0, .pidfd = -1, .control = -1};
     mcp_error err;
 
     (void)state;
@@ -115,6 +115,41 @@ a_failed_start_changes_nothing(void **state)
     assert_int_equal(mcpi_process_signal(&process, SIGTERM), MCP_E_CLOSED);
     assert_int_equal(mcpi_process_done(&process, 0), 0);
     assert_false(has_children());
+}
+
+/* This program did not make ready for it. */
+static void
+without_a_keeper_nothing_is_kept(void **state)
+{
+    struct mcpi_process_options opt = {.argv = HELPER("exit:0"), .in = -1, .out = -1};
+    struct mcpi_process process = {.pid = 0, .pidfd = -1, .control = -1};
+    mcp_error err;
+
+    (void)state;
+    for (int kept = MCPI_KEPT_COMMAND; kept <= MCPI_KEPT_SELF; kept++) {
+        opt.kept = (enum mcpi_keeping)kept;
+        assert_int_equal(mcpi_process_spawn(&process, &opt, &err), MCP_E_STATE);
+        assert_non_null(strstr(err.message, "mcp_isolated_enter"));
+        assert_int_equal(process.pid, 0);
+    }
+    assert_false(has_children());
+}
+
+/* So that nobody takes its keeper for one. */
+static void
+what_is_not_kept_has_no_control(void **state)
+{
+    struct mcpi_process process;
+    struct report report;
+
+    (void)state;
+    start(&process, HELPER("exit:0"), &report);
+    assert_int_equal(process.control, -1);
+    await_poll(&process);
+    assert_false(process.ended);
+    assert_int_equal(mcpi_process_done(&process, 0), 0);
+    assert_int_equal(process.control, -1);
+    assert_string_equal(report_rest(&report), "");
 }
 
 static void
@@ -576,7 +611,9 @@ M11_a_host_that_waits_for_every_child(void **state)
 }
 
 PROCESS_TEST_MAIN(TEST(its_status_is_as_waitpid_gives_it), TEST(polling_does_not_reap),
-                  TEST(a_failed_start_changes_nothing), TEST(M1_done_kills_what_runs),
+                  TEST(a_failed_start_changes_nothing),
+                  TEST(without_a_keeper_nothing_is_kept),
+                  TEST(what_is_not_kept_has_no_control), TEST(M1_done_kills_what_runs),
                   TEST(M1_one_that_does_not_die_is_given_up),
                   TEST(M4_a_signal_goes_to_the_whole_group),
                   TEST(M4_also_when_the_leader_is_dead),

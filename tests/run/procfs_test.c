@@ -121,6 +121,7 @@ the_status_of_ourselves(void **state)
     assert_int_equal(mcpi_procfs_stat(getpid(), &stat), 0);
     assert_int_equal(stat.pid, getpid());
     assert_int_equal(stat.state, 'R');
+    assert_int_equal(stat.parent, getppid());
     assert_int_equal(stat.group, getpgrp());
     assert_int_equal(stat.session, getsid(0));
     assert_false(stat.flags & MCPI_PROCFS_FORKED);
@@ -140,6 +141,7 @@ a_fork_and_a_zombie_are_seen(void **state)
         _exit(0);
     }
     assert_int_equal(mcpi_procfs_stat(pid, &stat), 0);
+    assert_int_equal(stat.parent, getpid());
     assert_true(stat.flags & MCPI_PROCFS_FORKED);
     kill(pid, SIGKILL);
     assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
@@ -169,13 +171,14 @@ a_name_cannot_forge_a_status(void **state)
 static void
 a_line_is_read(void **state)
 {
-    const char *line = "4194304 (a b) S 1 77 66 34816 -1 4194368 1 2 3";
+    const char *line = "4194304 (a b) S 55 77 66 34816 -1 4194368 1 2 3";
     struct mcpi_procfs_stat stat;
 
     (void)state;
     assert_int_equal(mcpi_procfs_read_stat(line, strlen(line), &stat), 0);
     assert_int_equal(stat.pid, 4194304);
     assert_int_equal(stat.state, 'S');
+    assert_int_equal(stat.parent, 55);
     assert_int_equal(stat.group, 77);
     assert_int_equal(stat.session, 66);
     assert_int_equal(stat.flags, 4194368);

@@ -2,10 +2,7 @@
  * behind when it cannot be started */
 #include "run/spawn.h"
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -95,28 +92,6 @@ M13_it_gets_its_three_descriptors_and_no_others(void **state)
         assert_int_equal(fcntl(leaky[i], F_GETFD), 0); /* here nothing has changed */
         close(leaky[i]);
     }
-}
-
-/* Returns false if it could not. */
-static bool
-forbid(const int *calls, size_t count)
-{
-    struct sock_filter filter[32];
-    struct sock_fprog program = {.filter = filter};
-    size_t n = 0;
-
-    filter[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                                               offsetof(struct seccomp_data, nr));
-    for (size_t i = 0; i < count; i++) {
-        filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-                                                   (unsigned)calls[i], 0, 1);
-        filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
-                                                   SECCOMP_RET_ERRNO | ENOSYS);
-    }
-    filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    program.len = (unsigned short)n;
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 
 /* For a check in a fork: starts the helper, and compares what it says. */
@@ -252,6 +227,146 @@ M13_the_given_descriptors_may_be_0_1_2_or_the_same(void **state)
     in_fork(check_rotated);
     in_fork(check_closed);
     in_fork(check_same);
+}
+
+/* With one more descriptor, and a keeper's: each may be where another shall be. */
+static int
+check_given(int extra, int control, const char *expected)
+{
+    struct mcpi_process_options opt = {.argv = HELPER("descriptors"),
+                                       .in = -1,
+                                       .out = -1,
+                                       .extra = extra,
+                                       .has_extra = extra >= 0,
+                                       .own_err = true};
+    char text[64] = "";
+    int fds[2], fd, status = -1;
+    ssize_t n;
+    pid_t pid;
+
+    IN_FORK_CHECK(pipe2(fds, O_CLOEXEC) == 0);
+    IN_FORK_CHECK(dup3(fds[0], 30, O_CLOEXEC) == 30 && close(fds[0]) == 0);
+    IN_FORK_CHECK(dup3(fds[1], 31, O_CLOEXEC) == 31 && close(fds[1]) == 0);
+    fds[0] = 30;
+    opt.err = fds[1] = 31;
+    IN_FORK_CHECK(mcpi_spawn_keeper(&opt, "/proc/self/exe", control, &pid, &fd, NULL) ==
+                  0);
+    close(fds[1]);
+    close(fd);
+    IN_FORK_CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+    n = read(fds[0], text, sizeof text - 1);
+    close(fds[0]);
+    IN_FORK_CHECK(n > 0 && strcmp(text, expected) == 0);
+    return 0;
+}
+
+/* The pipe through which we hear of it is not among those that it gets. */
+static int
+check_given_fails(int high)
+{
+    struct mcpi_process_options opt = {.argv = HELPER("exit:0"),
+                                       .in = high,
+                                       .out = high,
+                                       .extra = high,
+                                       .has_extra = true};
+    pid_t pid;
+    int fd;
+
+    IN_FORK_CHECK(mcpi_spawn_keeper(&opt, "/proc/none", high, &pid, &fd, NULL) ==
+                  MCP_E_INVAL);
+    opt.extra = 900;
+    IN_FORK_CHECK(mcpi_spawn_keeper(&opt, "/proc/self/exe", high, &pid, &fd, NULL) ==
+                  MCP_E_INVAL);
+    return 0;
+}
+
+static int
+check_all_given(void)
+{
+    int high = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, LOW_ONES);
+
+    for (int fd = 3; fd < 10; fd++)
+        IN_FORK_CHECK(dup2(high, fd) == fd);
+    IN_FORK_CHECK(check_given(-1, -1, "0 1 2\n") == 0);
+    IN_FORK_CHECK(check_given(3, -1, "0 1 2 3\n") == 0);
+    IN_FORK_CHECK(check_given(4, -1, "0 1 2 3\n") == 0);
+    IN_FORK_CHECK(check_given(high, -1, "0 1 2 3\n") == 0);
+    IN_FORK_CHECK(check_given(-1, 3, "0 1 2 4\n") == 0);
+    IN_FORK_CHECK(check_given(4, 3, "0 1 2 3 4\n") == 0);
+    IN_FORK_CHECK(check_given(2, 0, "0 1 2 3 4\n") == 0);
+    for (int fd = 3; fd < 10; fd++)
+        close(fd); /* then the pipe of the report would be among them */
+    IN_FORK_CHECK(check_given(high, high, "0 1 2 3 4\n") == 0);
+    IN_FORK_CHECK(check_given_fails(high) == 0);
+    IN_FORK_CHECK(check_given(-1, high, "0 1 2 4\n") == 0);
+    return 0;
+}
+
+static int
+check_all_given_without_close_range(void)
+{
+    return forbid((const int[]){SYS_close_range}, 1) ? check_all_given() : IN_FORK_SKIP;
+}
+
+static void
+in_fork_with_low_ones(int (*check)(void))
+{
+    int taken[LOW_ONES], n = low_ones_take(taken);
+
+    in_fork(check);
+    low_ones_give(taken, n);
+}
+
+static void
+M13_one_more_descriptor_and_that_of_a_keeper(void **state)
+{
+    (void)state;
+    in_fork_with_low_ones(check_all_given);
+    in_fork_with_low_ones(check_all_given_without_close_range);
+}
+
+/* It is the same one, not only one that is open. */
+static int
+check_extra_is_the_one(void)
+{
+    struct mcpi_process_options opt = {
+        .argv = HELPER("tell:hello"), .in = -1, .out = -1, .has_extra = true};
+    char text[8] = "";
+    int fds[2], fd;
+    pid_t pid;
+
+    IN_FORK_CHECK(pipe2(fds, O_CLOEXEC) == 0);
+    opt.extra = fds[1];
+    IN_FORK_CHECK(mcpi_spawn(&opt, &pid, &fd, NULL) == 0);
+    close(fds[1]);
+    IN_FORK_CHECK(waitpid(pid, NULL, 0) == pid);
+    IN_FORK_CHECK(read(fds[0], text, sizeof text) == 5);
+    IN_FORK_CHECK(strcmp(text, "hello") == 0 && read(fds[0], text, 1) == 0);
+    return 0;
+}
+
+static void
+the_extra_descriptor_is_the_one_that_was_given(void **state)
+{
+    (void)state;
+    in_fork(check_extra_is_the_one);
+}
+
+static void
+a_file_is_executed_whatever_its_name_is_said_to_be(void **state)
+{
+    static const char *const argv[] = {"/proc/none", "say:here", NULL};
+    struct report report = report_open();
+    struct mcpi_process_options opt = make_options(argv, &report);
+    pid_t pid;
+    int fd;
+
+    (void)state;
+    assert_int_equal(mcpi_spawn_keeper(&opt, "/proc/self/exe", -1, &pid, &fd, NULL), 0);
+    report_given(&report);
+    assert_string_equal(report_rest(&report), "here\n");
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(fd);
 }
 
 /* What the kernel has of an action, which libc would not let us set for its own signals. */
@@ -568,6 +683,23 @@ M11_a_program_that_cannot_run_leaves_nothing(void **state)
         assert_fails(&opt, MCP_E_INVAL, text[i]);
     }
     place_remove(&place);
+}
+
+/* The name of the program is what it is called by, and may well be there. */
+static void
+a_file_that_cannot_run_is_named_instead_of_the_program(void **state)
+{
+    const struct mcpi_process_options opt = {
+        .argv = HELPER("exit:0"), .in = -1, .out = -1};
+    mcp_error err = {0};
+    pid_t pid;
+    int fd;
+
+    (void)state;
+    assert_int_equal(mcpi_spawn_keeper(&opt, "/proc/none/exe", -1, &pid, &fd, &err),
+                     MCP_E_INVAL);
+    assert_string_equal(err.message,
+                        "cannot run \"/proc/none/exe\": no such file or directory");
 }
 
 static void
@@ -948,6 +1080,9 @@ PROCESS_TEST_MAIN(TEST(M3_it_leads_its_own_session_and_group),
                   TEST(M13_it_gets_its_three_descriptors_and_no_others),
                   TEST(M13_also_on_a_system_without_close_range),
                   TEST(M13_the_given_descriptors_may_be_0_1_2_or_the_same),
+                  TEST(M13_one_more_descriptor_and_that_of_a_keeper),
+                  TEST(the_extra_descriptor_is_the_one_that_was_given),
+                  TEST(a_file_is_executed_whatever_its_name_is_said_to_be),
                   TEST(M21_its_signals_are_the_defaults_and_ours_stay),
                   TEST(the_pidfd_is_ours_and_readable_at_the_end),
                   TEST(its_environment_is_ours_with_changes),
@@ -956,6 +1091,7 @@ PROCESS_TEST_MAIN(TEST(M3_it_leads_its_own_session_and_group),
                   TEST(it_is_looked_up_in_its_path),
                   TEST(without_a_path_there_is_a_default), TEST(it_runs_in_its_folder),
                   TEST(M11_a_program_that_cannot_run_leaves_nothing),
+                  TEST(a_file_that_cannot_run_is_named_instead_of_the_program),
                   TEST(M11_bad_options_leave_nothing),
                   TEST(long_names_are_cut_in_the_reason),
                   TEST(M11_without_descriptors_nothing_is_left),

@@ -248,6 +248,12 @@ mem_alloc(void *user, size_t size)
     return (char *)block + BLOCK_HEADER;
 }
 
+static size_t
+block_size(const void *ptr)
+{
+    return *(const size_t *)(const void *)((const char *)ptr - BLOCK_HEADER);
+}
+
 static void
 mem_free(void *user, void *ptr)
 {
@@ -255,6 +261,8 @@ mem_free(void *user, void *ptr)
 
     if (!ptr)
         return;
+    if (mem->secret && memmem(ptr, block_size(ptr), mem->secret, strlen(mem->secret)))
+        atomic_fetch_add(&mem->spilled, 1);
     atomic_fetch_sub(&mem->live, 1);
     atomic_fetch_sub(&frame.live, 1);
     free((char *)ptr - BLOCK_HEADER);
@@ -263,7 +271,7 @@ mem_free(void *user, void *ptr)
 static void *
 mem_realloc(void *user, void *ptr, size_t size)
 {
-    size_t old = ptr ? *(size_t *)(void *)((char *)ptr - BLOCK_HEADER) : 0;
+    size_t old = ptr ? block_size(ptr) : 0;
     void *moved = mem_alloc(user, size);
 
     if (!moved)
@@ -288,6 +296,7 @@ void
 test_mem_done(struct test_mem *mem)
 {
     assert_int_equal(atomic_load(&mem->live), 0);
+    assert_int_equal(atomic_load(&mem->spilled), 0);
 }
 
 void

@@ -58,6 +58,16 @@ struct test_case {
         return test_main(__FILE__, cases, sizeof cases / sizeof cases[0]); \
     }
 
+/* The same for a program that is executed anew: enter(argc, argv) runs first. */
+#define TEST_MAIN_AFTER(enter, ...)                                        \
+    int main(int argc, char **argv)                                        \
+    {                                                                      \
+        static const struct test_case cases[] = {__VA_ARGS__};             \
+                                                                           \
+        enter(argc, argv);                                                 \
+        return test_main(__FILE__, cases, sizeof cases / sizeof cases[0]); \
+    }
+
 /* Runs the cases in order and then `baseline`. Returns what main should. For a table
  * that is made at run time; else TEST_MAIN. */
 int test_main(const char *file, const struct test_case *cases, size_t count);
@@ -88,11 +98,13 @@ struct test_mem {
     atomic_long failed;  /* allocations that were refused */
     atomic_long fail_at; /* refuse the allocation that makes total this; 0: none */
     bool fail_after;     /* refuse all later ones too */
+    const char *secret;  /* no block holds it when it is freed; NULL: whatever */
+    atomic_long spilled; /* so many did */
 };
 
 void test_mem_init(struct test_mem *mem);
 
-/* Fails the case if a block is still allocated. */
+/* Fails the case if a block is still allocated, or held the secret when it was freed. */
 void test_mem_done(struct test_mem *mem);
 
 /* The same, but for what a thread frees at its end that nobody has waited for long: a

@@ -1,6 +1,8 @@
 /* support/test_test.c - proves that the test frame sees what it should */
 #include "support/test.h"
 
+#include <string.h>
+
 static void
 memory_is_counted(void **state)
 {
@@ -66,5 +68,28 @@ each_allocation_fails_in_turn(void **state)
     assert_int_equal(runs, 3);
 }
 
-TEST_MAIN(TEST(memory_is_counted), TEST(nth_allocation_fails),
-          TEST(each_allocation_fails_in_turn))
+static void
+a_secret_that_is_freed_is_counted(void **state)
+{
+    struct test_mem mem;
+    mcp_allocator *a = &mem.allocator;
+    char *p;
+
+    (void)state;
+    test_mem_init(&mem);
+    mem.secret = "geheim";
+    p = a->alloc(a->user, 10);
+    assert_non_null(p);
+    memcpy(p + 4, "geheim", 6);
+    p = a->realloc(a->user, p, 20); /* moves, and leaves it there */
+    assert_non_null(p);
+    assert_int_equal(atomic_load(&mem.spilled), 1);
+    p[4] = 'x';
+    a->free(a->user, p);
+    assert_int_equal(atomic_load(&mem.spilled), 1);
+    atomic_store(&mem.spilled, 0);
+    test_mem_done(&mem);
+}
+
+TEST_MAIN(TEST(memory_is_counted), TEST(a_secret_that_is_freed_is_counted),
+          TEST(nth_allocation_fails), TEST(each_allocation_fails_in_turn))
