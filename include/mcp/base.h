@@ -54,7 +54,8 @@ extern "C" {
     X(MCP_E_AGAIN, -14, "try again")                               \
     X(MCP_E_PROTO, -15, "peer broke the protocol")                 \
     X(MCP_E_SYNTAX, -16, "not valid JSON")                         \
-    X(MCP_E_HTTP, -17, "refused by HTTP, without a message")
+    X(MCP_E_HTTP, -17, "refused by HTTP, without a message")       \
+    X(MCP_E_AUTH, -18, "not authorized")
 
 enum mcp_status {
     MCP_OK = 0,
@@ -73,7 +74,8 @@ MCP_API const char *mcp_status_name(int status);
 typedef struct mcp_error {
     int status;        /* MCP_E_* */
     int rpc_code;      /* JSON-RPC code if status is MCP_E_PEER, else 0 */
-    int http_status;   /* 503, say, if status is MCP_E_HTTP, else 0 */
+    int http_status;   /* 503, say, if status is MCP_E_HTTP; 401 or 403 if MCP_E_AUTH
+                          came of one; else 0 */
     char message[240]; /* one sentence, no newline, always terminated */
 } mcp_error;
 

@@ -144,6 +144,8 @@ typedef struct mcp_http_options {
     /* Who may come. */
     mcp_http_identify_fn *identify; /* NULL: everybody, as nobody in particular */
     void *identify_user;
+    struct mcp_guard *guard; /* OAuth: who has a token for us (mcp/auth.h); outlives the
+                                server. Not with identify. NULL: none */
     /* Values of Host that are ours, without a port, NULL at the end: with a loopback
      * address the names of loopback always are. NULL on another address: any (put a
      * list here then, against DNS rebinding). */
@@ -213,20 +215,26 @@ typedef struct mcp_http_client_options {
      * (2026-07-28). */
     const char *const *names;
 
+    /* What to do when the server asks who we are (mcp/auth.h). NULL: nothing, its refusal
+     * is the answer: MCP_E_HTTP. Copied. */
+    const struct mcp_auth_options *auth;
+
     /* The way there. */
-    const char *proxy;    /* a URL; NULL: as the environment says; "": none */
+    const char *proxy;    /* a URL; NULL: as the environment says; "": none. For http to
+                             loopback none is used, whoever names one: it would read all */
     const char *no_proxy; /* hosts to be reached without, commas between */
     const char
         *tls_ca_file; /* PEM; who may vouch for the server. NULL: as the system */
     const char *tls_ca_path;     /* a directory of such */
-    const char *tls_certificate; /* PEM; of ours */
+    const char *tls_certificate; /* PEM; of ours. Shown to the server, but nowhere that
+                                    authorization leads, not even for its documents */
     const char *tls_key;
     const char *tls_key_password;
     bool tls_no_verify; /* whoever it is: for tests only */
     /* Follow redirects to other origins. Without, only to other paths of the same scheme,
      * host and port: a server that sends its clients elsewhere sends their calls there.
-     * Authorization, Cookie and the session stay behind; other headers of yours go along,
-     * and so does the certificate. */
+     * Authorization, Cookie, DPoP and the session stay behind; other headers of yours go
+     * along, and so does the certificate. Not for what authorization looks up. */
     bool follow_any;
 
     /* Legacy servers. */

@@ -100,7 +100,7 @@ const struct mcpi_id *mcpi_call_id(const struct mcpi_call *call);
 /* The params of that leg, as it was sent but for _meta; valid as long. NULL: none. */
 const char *mcpi_call_params(const struct mcpi_call *call, size_t *ret_len);
 
-/* The link failed its last leg (MCP_E_HTTP, MCP_E_SEND_FAILED, MCP_E_CLOSED,
+/* The link failed its last leg (MCP_E_HTTP, MCP_E_AUTH, MCP_E_SEND_FAILED, MCP_E_CLOSED,
  * MCP_E_PROTO): how, with the status of HTTP, or 0, and one sentence, which may be "".
  * Valid from `done` on, as long as the handle is. NULL: it did not, and the status of
  * `done` says all. */

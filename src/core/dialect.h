@@ -26,6 +26,8 @@ struct mcpi_caller {
     struct mcpi_id progress_token; /* NONE: no progress wanted */
     bool askable;                  /* what a handler asks can reach it (J9) */
     const char *principal; /* as the link was told; "" for nobody in particular */
+    const char *scope;     /* likewise; NULL or "": nothing is known */
+    mcp_doc *claims;       /* likewise, counted by its exchange; or NULL */
     const char *said;      /* likewise: see mcpi_arrival */
     size_t said_len;
 };

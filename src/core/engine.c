@@ -161,6 +161,8 @@ mcpi_engine_new(const struct mcpi_engine_options *opt, struct mcpi_engine **ret)
     e->router_user = opt->router_user;
     e->log = opt->log;
     e->trace = opt->trace;
+    e->trace_came = opt->trace_came;
+    e->trace_event = opt->trace_event;
     e->trace_user = opt->trace_user;
     e->limits = opt->limits;
     e->times = opt->times;
@@ -248,6 +250,46 @@ mcpi_engine_refuse_version(struct mcpi_engine *e, const struct mcpi_id *id,
 
     (void)mcpi_dialect_refuse_version(e, requested, &why); /* says that it refuses */
     mcpi_rpc_write_error(into, id, why.code, why.message, why.data, strlen(why.data));
+}
+
+bool
+mcpi_engine_is_watched(const struct mcpi_engine *e)
+{
+    return e && e->trace_event;
+}
+
+void
+mcpi_engine_came(const struct mcpi_engine *e, const char *text, size_t len)
+{
+    if (e && e->trace_came)
+        e->trace_came(e->trace_user, NULL, text, len);
+}
+
+/* What a peer sent may stand in it, and be cut in the middle of a character. */
+void
+mcpi_engine_tell(const struct mcpi_engine *e, const char *format, ...)
+{
+    char line[MCPI_TELL_LINE];
+    va_list args;
+    size_t len;
+
+    if (!mcpi_engine_is_watched(e))
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    len = mcpi_text_clean(line, sizeof(line), line, strlen(line));
+    e->trace_event(e->trace_user, NULL, line, len);
+}
+
+void
+mcpi_engine_tell_garbled(const struct mcpi_engine *e, const char *why, const char *text,
+                         size_t len)
+{
+    int shown = len < MCPI_TELL_EXCERPT ? (int)len : MCPI_TELL_EXCERPT;
+
+    mcpi_engine_tell(e, "what came is no message (%s)%s%.*s", why, len > 0 ? ": " : "",
+                     shown, text);
 }
 
 void

@@ -53,6 +53,9 @@ struct mcpi_router {
      * the exchange they ended, or NULL (F25), and all others. May be NULL. */
     void (*notified)(void *user, struct mcpi_peer *peer, const struct mcpi_rpc *note,
                      struct mcpi_exchange *about);
+    /* Something came that is no message, is too long, or nested too deep: it may have been
+     * an answer that somebody waits for. May be NULL. */
+    void (*garbled)(void *user, struct mcpi_peer *peer);
     /* Client: negotiation ended, with 0 or the reason; reply is what the peer said, or
      * NULL. Told once. What the link knows of the reason is in peer->fault. May be
      * NULL. */
@@ -114,7 +117,8 @@ struct mcpi_identity {
     const char *instructions;        /* plain text, or NULL; server only */
 };
 
-/* Every message as it is issued, whole and without a newline. */
+/* What is on the wire: text of that length, without a newline at its end. Nothing of
+ * core may be called from inside. */
 typedef void mcpi_trace_fn(void *user, struct mcpi_peer *peer, const char *text,
                            size_t len);
 
@@ -127,7 +131,10 @@ struct mcpi_engine_options {
     const struct mcpi_router *router;
     void *router_user;
     struct mcpi_log log;
-    mcpi_trace_fn *trace; /* NULL: none */
+    /* Who watches the wire; each NULL: nobody. */
+    mcpi_trace_fn *trace;       /* every message as it is issued */
+    mcpi_trace_fn *trace_came;  /* every one that came; peer is NULL */
+    mcpi_trace_fn *trace_event; /* what else happens, a sentence; peer is NULL */
     void *trace_user;
     struct mcpi_limits limits;
     struct mcpi_times times;
@@ -156,7 +163,7 @@ struct mcpi_engine {
     const struct mcpi_router *router;
     void *router_user;
     struct mcpi_log log;
-    mcpi_trace_fn *trace;
+    mcpi_trace_fn *trace, *trace_came, *trace_event;
     void *trace_user;
     struct mcpi_limits limits;
     struct mcpi_times times;

@@ -101,6 +101,7 @@ mcpi_exchange_unref(struct mcpi_exchange *x)
     exchange_uncharge(x);
     mcp_doc_free(x->doc);
     mcp_doc_free(x->hello);
+    mcp_doc_free(x->caller.claims);
     mcpi_free(x->engine->mem, x);
 }
 
@@ -412,18 +413,40 @@ exchange_expired(struct mcpi_timer *timer, int64_t now)
 
 /* ---- the beginning --------------------------------------------------------- */
 
+/* Of what is kept of who asks behind an exchange. */
+static size_t
+caller_size(const struct mcpi_caller *caller)
+{
+    return strlen(caller->principal) + 1 +
+           (caller->scope ? strlen(caller->scope) + 1 : 0) + caller->said_len;
+}
+
+/* room: as long as caller_size says. */
+static void
+exchange_keep_caller(struct mcpi_exchange *x, const struct mcpi_caller *caller,
+                     char *room)
+{
+    x->caller = *caller;
+    x->caller.claims = mcp_doc_ref(caller->claims);
+    x->caller.principal = mcpi_text_stow(&room, caller->principal,
+                                         strlen(caller->principal));
+    if (caller->scope)
+        x->caller.scope = mcpi_text_stow(&room, caller->scope, strlen(caller->scope));
+    if (caller->said_len > 0)
+        x->caller.said = memcpy(room, caller->said, caller->said_len);
+}
+
 static struct mcpi_exchange *
 exchange_new(struct mcpi_peer *peer, struct mcpi_outlet *outlet,
              const struct mcpi_rpc *rpc, const struct mcpi_caller *caller)
 {
-    size_t principal_size = strlen(caller->principal) + 1;
     size_t reason_size = peer->traits & MCPI_PRIVATE_IDS ? OWN_REASON_MAX + 1
                                                          : MCPI_REASON_MAX + 1;
     struct mcpi_exchange *x;
 
-    x = mcpi_alloc_zero_first(
-        peer->engine->mem, sizeof(*x) + principal_size + reason_size + caller->said_len,
-        offsetof(struct mcpi_exchange, result));
+    x = mcpi_alloc_zero_first(peer->engine->mem,
+                              sizeof(*x) + reason_size + caller_size(caller),
+                              offsetof(struct mcpi_exchange, result));
     if (!x)
         return NULL;
     mcpi_result_init(&x->result, peer->engine);
@@ -437,12 +460,7 @@ exchange_new(struct mcpi_peer *peer, struct mcpi_outlet *outlet,
     x->doc = rpc->doc;
     x->hello = mcp_doc_ref(peer->hello);
     x->rpc = *rpc;
-    x->caller = *caller;
-    x->caller.principal = memcpy(x->reason + reason_size, caller->principal,
-                                 principal_size);
-    if (caller->said_len > 0)
-        x->caller.said = memcpy(x->reason + reason_size + principal_size, caller->said,
-                                caller->said_len);
+    exchange_keep_caller(x, caller, x->reason + reason_size);
     x->request_bytes = mcpi_doc_bytes(rpc->doc);
     x->progress = -INFINITY;
     mcpi_list_init(&x->in_peer);

@@ -380,6 +380,18 @@ leg_arm(struct mcpi_leg *leg)
 }
 
 void
+mcpi_leg_rest(struct mcpi_leg *leg, bool rest, int64_t now)
+{
+    mcpi_engine_at(leg->engine, now);
+    if (!mcpi_leg_is_negotiation(leg) || leg->state == MCPI_LEG_ENDED)
+        return;
+    if (rest)
+        mcpi_timer_disarm(leg->engine->timers, &leg->idle);
+    else
+        leg_arm(leg);
+}
+
+void
 mcpi_leg_wait_for_ever(struct mcpi_leg *leg)
 {
     leg->timeout_us = MCPI_NEVER;

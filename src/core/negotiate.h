@@ -4,10 +4,10 @@
  * Both: ask server/discover in the modern way. A result, or an error that only a modern
  * server gives, means modern; any other error means legacy, and so does an answer that
  * is none, or a status of HTTP, but for those that say nothing of the era: who may come
- * in, and who is down. Silence means legacy on a pipe, but not on a link where requests
- * have streams of their own (X12). Legacy: initialize, then notifications/initialized.
- * What is started meanwhile waits in the outlet. Neither request is ever canceled on
- * the wire (B16, B17).
+ * in, and who is down; MCP_E_AUTH is the end. Silence means legacy on a pipe, but not on
+ * a link where requests have streams of their own (X12). Legacy: initialize, then
+ * notifications/initialized. What is started meanwhile waits in the outlet. Neither
+ * request is ever canceled on the wire (B16, B17).
  */
 #ifndef MCPI_CORE_NEGOTIATE_H
 #define MCPI_CORE_NEGOTIATE_H

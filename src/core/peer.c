@@ -195,6 +195,8 @@ mcpi_peer_lost(struct mcpi_peer *peer, int status, int64_t now)
     mcpi_engine_at(e, now);
     if (peer->state == MCPI_PEER_CLOSED)
         return;
+    MCPI_TELL(e, "the connection is closed%s%s", status == MCP_E_CLOSED ? "" : ": ",
+              status == MCP_E_CLOSED ? "" : mcp_status_text(status));
     mcpi_peer_become(peer, MCPI_PEER_CLOSED);
     mcpi_timer_disarm(e->timers, &peer->timer);
     mcpi_session_lost(peer);
@@ -280,6 +282,7 @@ mcpi_peer_input_ended(struct mcpi_peer *peer, int64_t now)
     mcpi_engine_at(e, now);
     if (peer->state >= MCPI_PEER_DRAINING || peer->failing != 0)
         return; /* the timer of who is given up stays armed */
+    MCPI_TELL(e, "EOF: nothing more will come");
     mcpi_peer_become(peer, MCPI_PEER_DRAINING);
     peer_end_legs(peer, NULL); /* no answer can come any more */
     mcpi_negotiate_abort(peer, MCP_E_CLOSED);
@@ -311,6 +314,7 @@ mcpi_peer_fail(struct mcpi_peer *peer, int status, const char *why)
     if (peer->state == MCPI_PEER_CLOSED || peer->failing != 0)
         return;
     MCPI_LOG(&peer->engine->log, MCP_LOG_ERROR, "giving the link up: %s", why);
+    MCPI_TELL(peer->engine, "giving the connection up: %s", why);
     peer->failing = status;
     /* Not from here: somebody is in the middle of an ending. */
     mcpi_timer_arm(peer->engine->timers, &peer->timer, peer->engine->now);

@@ -77,6 +77,34 @@ struct mcpi_id;
 void mcpi_engine_refuse_version(struct mcpi_engine *engine, const struct mcpi_id *id,
                                 const char *requested, struct mcpi_buf *into);
 
+/* ---- who watches the wire, if anybody does --------------------------------- */
+
+#define MCPI_TELL_LINE 512    /* longer sentences are cut */
+#define MCPI_TELL_EXCERPT 200 /* of what came and is no message: bytes that are shown */
+
+/* Does anybody? engine NULL: nobody. */
+bool mcpi_engine_is_watched(const struct mcpi_engine *engine);
+
+/* A message came, as it stood on the wire; before it is handed up. Also JSON that is
+ * none, and what nobody will get. */
+void mcpi_engine_came(const struct mcpi_engine *engine, const char *text, size_t len);
+
+/* Something happened that is no message: a sentence, without secrets. Ids of sessions
+ * are secrets, as what a URL asks for may be. */
+void mcpi_engine_tell(const struct mcpi_engine *engine, const char *format, ...)
+    MCP_PRINTF(2, 3);
+
+/* Arguments are not evaluated unless somebody watches. */
+#define MCPI_TELL(engine, ...)                     \
+    do {                                           \
+        if (mcpi_engine_is_watched(engine))        \
+            mcpi_engine_tell(engine, __VA_ARGS__); \
+    } while (0)
+
+/* Something came that is no message, for that reason; its beginning is shown. */
+void mcpi_engine_tell_garbled(const struct mcpi_engine *engine, const char *why,
+                              const char *text, size_t len);
+
 /* ---- peers: one counterpart, one id space ---------------------------------- */
 
 /* A new peer of an engine, reached through a link; link_user is the link's own. */
@@ -102,6 +130,9 @@ struct mcpi_arrival {
     const char *version;        /* legacy: what the link was told, a constant of
                                    mcpi_engine_version; NULL: as was negotiated */
     const char *principal;      /* who asks; copied. NULL: nobody in particular */
+    const char *scope;          /* what they may do; copied. NULL: nothing is known */
+    mcp_doc *claims;  /* what was said of them, an object; a reference is taken.
+                                   NULL: nothing */
     const char *said; /* what else the link was told, for the handler: pairs of texts,
                          name and value, each with its terminator; copied */
     size_t said_len;
@@ -204,9 +235,10 @@ void mcpi_out_done(struct mcpi_out *out, int status, int64_t now);
 
 /* Why a request got no answer. */
 struct mcpi_fault {
-    int status;      /* MCP_E_CLOSED, MCP_E_SEND_FAILED, MCP_E_PROTO, MCP_E_HTTP, ... */
-    int http;        /* MCP_E_HTTP: 503; how a stream was not resumed; else 0 */
-    bool unsent;     /* nothing of it has left, or it was refused unserved: the peer has
+    int status;  /* MCP_E_CLOSED, MCP_E_SEND_FAILED, MCP_E_PROTO, MCP_E_HTTP, ... */
+    int http;    /* MCP_E_HTTP: 503; MCP_E_AUTH: 401 or 403, if it came of one; how a
+                    stream was not resumed; else 0 */
+    bool unsent; /* nothing of it has left, or it was refused unserved: the peer has
                     nothing to take back (B5) */
     const char *why; /* one sentence for people; copied. NULL: nothing to say */
 };
@@ -216,6 +248,11 @@ struct mcpi_fault {
  * other: a hang-up is asked for, which a link whose stream is gone may take lightly.
  * Nothing if it is over, or waits. */
 void mcpi_leg_fail(struct mcpi_leg *leg, const struct mcpi_fault *fault, int64_t now);
+
+/* The link lets it wait for somebody who has to allow it (rest), or does so no longer.
+ * Negotiation has clocks of its own, which nobody has chosen with people in mind: they
+ * stand still meanwhile, and begin anew. Those of all others run on. */
+void mcpi_leg_rest(struct mcpi_leg *leg, bool rest, int64_t now);
 
 /* Whatever the link keeps of this leg (its entry), or NULL; NULL at first, and again
  * when core lets it wait once more: what was its entry before is nobody's then. */

@@ -101,6 +101,8 @@ receive_request(const struct receipt *in)
         return false;
     }
     caller.principal = in->arrival->principal ? in->arrival->principal : "";
+    caller.scope = in->arrival->scope;
+    caller.claims = in->arrival->claims;
     caller.said = in->arrival->said;
     caller.said_len = in->arrival->said_len;
     if (receive_admit(in, &caller, &why) < 0) {
@@ -367,6 +369,8 @@ mcpi_peer_garbled(struct mcpi_peer *peer, int rpc_code, const char *why, int64_t
     mcpi_refuse(&refusal, rpc_code, "%s", why);
     if (peer->engine->role == MCPI_SERVER)
         mcpi_refusal_push(peer->outlet, &none, &refusal);
+    if (peer->engine->router->garbled)
+        peer->engine->router->garbled(peer->engine->router_user, peer);
 }
 
 /* We are on our way out: who asks now must not wait for an answer that never comes. */

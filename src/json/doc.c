@@ -47,6 +47,7 @@ struct mcp_doc {
     const yyjson_val *root;
     void *spill;  /* the values, if there was no room for them */
     size_t bytes; /* in all */
+    size_t wipe;  /* so many of this block, before it is freed */
 };
 
 _Static_assert(sizeof(struct mcp_doc) <= VALUES_HEAD * sizeof(yyjson_val),
@@ -59,6 +60,7 @@ struct block {
     size_t room;  /* bytes there, as far as yyjson needs to know */
     void *spill;
     size_t bytes;
+    size_t wipe; /* of the one with the text */
     char *text;
 };
 
@@ -66,6 +68,7 @@ struct rules {
     size_t max_bytes;
     size_t max_depth;
     bool unique_keys;
+    bool secret;
 };
 
 /* ---- memory for yyjson ----------------------------------------------------- */
@@ -305,6 +308,7 @@ block_init(struct block *block, const mcp_allocator *mem, const char *text, size
     block->room = count > 0 ? SIZE_MAX : room; /* it is enough, whatever it asks for */
     block->spill = NULL;
     block->bytes = room + len + YYJSON_PADDING_SIZE;
+    block->wipe = 0;
     block->values = mcpi_alloc(mem, block->bytes);
     if (!block->values)
         return false;
@@ -325,6 +329,7 @@ block_to_doc(const struct block *block, const yyjson_val *root)
     doc->root = root;
     doc->spill = block->spill;
     doc->bytes = block->bytes;
+    doc->wipe = block->wipe;
     return doc;
 }
 
@@ -363,9 +368,12 @@ doc_parse(const mcp_allocator *mem, const char *text, size_t len,
                               len, rules->max_bytes);
     if (!block_init(&block, mem, text, len))
         return mcpi_error_set(err, MCP_E_NOMEM, "out of memory");
+    if (rules->secret)
+        block.wipe = block.bytes;
     r = block_read(&block, len, rules, &doc, err);
     if (r < 0) {
         mcpi_free(mem, block.spill);
+        explicit_bzero(block.values, block.wipe);
         mcpi_free(mem, block.values);
         return r;
     }
@@ -390,6 +398,7 @@ mcp_doc_parse(const char *text, size_t length, const mcp_json_options *opt,
     rules.max_bytes = options.max_bytes ? options.max_bytes : DEFAULT_MAX_BYTES;
     rules.max_depth = options.max_depth ? options.max_depth : DEFAULT_MAX_DEPTH;
     rules.unique_keys = options.unique_keys;
+    rules.secret = false;
     return doc_parse(mcpi_mem_or_malloc(options.allocator), text, length, &rules,
                      ret_doc, err);
 }
@@ -408,6 +417,7 @@ doc_destroy(mcp_doc *doc)
     const mcp_allocator *mem = doc->mem;
 
     mcpi_free(mem, doc->spill);
+    explicit_bzero(doc, doc->wipe);
     mcpi_free(mem, doc);
 }
 
@@ -431,14 +441,32 @@ mcp_doc_root(const mcp_doc *doc)
     return doc ? mcpi_yy_json(doc->root) : NULL;
 }
 
-int
-mcpi_doc_parse(const mcp_allocator *mem, const char *text, size_t len,
-               const struct mcpi_json_limits *limits, mcp_doc **ret_doc)
+static struct rules
+rules_of(const struct mcpi_json_limits *limits)
 {
     struct rules rules = {.max_bytes = limits->max_bytes};
 
     rules.max_depth = limits->max_depth < MCPI_JSON_DEPTH_MAX ? limits->max_depth
                                                               : MCPI_JSON_DEPTH_MAX;
+    return rules;
+}
+
+int
+mcpi_doc_parse(const mcp_allocator *mem, const char *text, size_t len,
+               const struct mcpi_json_limits *limits, mcp_doc **ret_doc)
+{
+    struct rules rules = rules_of(limits);
+
+    return doc_parse(mcpi_mem_or_malloc(mem), text, len, &rules, ret_doc, NULL);
+}
+
+int
+mcpi_doc_parse_secret(const mcp_allocator *mem, const char *text, size_t len,
+                      const struct mcpi_json_limits *limits, mcp_doc **ret_doc)
+{
+    struct rules rules = rules_of(limits);
+
+    rules.secret = true;
     return doc_parse(mcpi_mem_or_malloc(mem), text, len, &rules, ret_doc, NULL);
 }
 

@@ -25,6 +25,11 @@ struct mcpi_json_limits {
 int mcpi_doc_parse(const mcp_allocator *mem, const char *text, size_t len,
                    const struct mcpi_json_limits *limits, mcp_doc **ret_doc);
 
+/* The same of what may be a secret: texts and keys are wiped when the document is freed,
+ * or was none. */
+int mcpi_doc_parse_secret(const mcp_allocator *mem, const char *text, size_t len,
+                          const struct mcpi_json_limits *limits, mcp_doc **ret_doc);
+
 /* Memory that a document holds, in bytes; 0 for NULL. */
 size_t mcpi_doc_bytes(const mcp_doc *doc);
 

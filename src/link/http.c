@@ -337,6 +337,8 @@ answer_join(const struct mcpi_turn *turn, const struct mcpi_http_out *out,
         room[at++] = out->fields[i];
     for (size_t i = 0; i < turn->field_count && at < count; i++)
         room[at++] = turn->fields[i];
+    if (turn->nonce[0] && at < count)
+        room[at++] = (mcp_http_field){"DPoP-Nonce", turn->nonce};
     joined.fields = room;
     joined.field_count = at;
     return joined;
@@ -348,7 +350,7 @@ mcpi_turn_reply(struct mcpi_turn *turn, const struct mcpi_http_out *out)
     mcp_http_field room[MCPI_HTTP_FIELDS + MCPI_HTTP_TURN_FIELDS];
     struct mcpi_http_out joined;
 
-    if (turn->field_count == 0)
+    if (turn->field_count == 0 && !turn->nonce[0])
         return turn->ops->reply(turn, out);
     joined = answer_join(turn, out, room, sizeof(room) / sizeof(room[0]));
     return turn->ops->reply(turn, &joined);
@@ -360,7 +362,7 @@ mcpi_turn_open(struct mcpi_turn *turn, const struct mcpi_http_out *out)
     mcp_http_field room[MCPI_HTTP_FIELDS + MCPI_HTTP_TURN_FIELDS];
     struct mcpi_http_out joined;
 
-    if (turn->field_count == 0)
+    if (turn->field_count == 0 && !turn->nonce[0])
         return turn->ops->open(turn, out);
     joined = answer_join(turn, out, room, sizeof(room) / sizeof(room[0]));
     return turn->ops->open(turn, &joined);

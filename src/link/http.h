@@ -13,6 +13,7 @@
 #include <mcp/http.h>
 
 #include "base/buf.h"
+#include "link/http_guard.h"
 
 enum mcpi_http_method {
     MCPI_HTTP_OTHER = 0,
@@ -134,6 +135,7 @@ struct mcpi_turn {
      * each request. */
     const mcp_http_field *fields;
     size_t field_count;
+    char nonce[MCPI_HTTP_NONCE]; /* likewise: DPoP-Nonce; "": none */
     /* Set by who serves it, cleared with served: its end follows what is opened or
      * written now, so a carrier may send both at once. */
     bool ends;

@@ -482,12 +482,15 @@ refuse_text(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn, int r)
 }
 
 static void
-serve_post(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
-           const struct mcpi_http_in *in, struct session *s)
+serve_post(struct session *s, struct mcpi_turn *turn, const struct mcpi_http_in *in,
+           const struct mcpi_http_who *who)
 {
+    struct mcpi_endpoint *endpoint = s->endpoint;
     const struct mcpi_json_limits limits = {mcpi_engine_max_bytes(endpoint->engine),
                                             mcpi_engine_max_depth(endpoint->engine)};
-    struct mcpi_arrival arrival = {.principal = *s->principal ? s->principal : NULL};
+    struct mcpi_arrival arrival = {.principal = *s->principal ? s->principal : NULL,
+                                   .scope = who->scope,
+                                   .claims = who->claims};
     int r;
 
     r = mcpi_endpoint_keep_headers(endpoint, in, &arrival);
@@ -557,10 +560,10 @@ refuse_method(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn, bool is_st
 
 void
 mcpi_http_2024_serve(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
-                     const struct mcpi_http_in *in, const char *principal)
+                     const struct mcpi_http_in *in, const struct mcpi_http_who *who)
 {
     bool is_stream = path_is(in, endpoint->http->sse_path);
-    struct wanted wanted = {.principal = principal ? principal : ""};
+    struct wanted wanted = {.principal = who->principal};
     struct session *s;
     unsigned shard;
 
@@ -577,7 +580,7 @@ mcpi_http_2024_serve(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
     query_read(in, wanted.id);
     s = session_find(endpoint, &wanted);
     if (s)
-        serve_post(endpoint, turn, in, s);
+        serve_post(s, turn, in, who);
     else if (mcpi_http_2024_elsewhere(endpoint, in, &shard))
         endpoint->opt.elsewhere(endpoint->opt.user, shard, turn, in);
     else

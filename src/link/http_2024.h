@@ -19,9 +19,10 @@ bool mcpi_http_2024_wants(const struct mcpi_endpoint *endpoint,
 bool mcpi_http_2024_elsewhere(const struct mcpi_endpoint *endpoint,
                               const struct mcpi_http_in *in, unsigned *ret_shard);
 
-/* Serve it, for this principal. */
+/* Serve it, for them. */
 void mcpi_http_2024_serve(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
-                          const struct mcpi_http_in *in, const char *principal);
+                          const struct mcpi_http_in *in,
+                          const struct mcpi_http_who *who);
 
 /* Our own stop: each session is closed. */
 void mcpi_http_2024_close(struct mcpi_endpoint *endpoint);

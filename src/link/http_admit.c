@@ -23,6 +23,9 @@
     "mcp-session-id, mcp-method, mcp-name, last-event-id, *"
 #define CORS_AGE "86400" /* browsers that keep it for less than a day cut it */
 
+#define NOTICE_METHODS "GET, HEAD, OPTIONS"
+#define NOTICE_AGE "300" /* s: who changes it does not wait long */
+
 #define REFUSAL_KEEP 65536 /* a refusal's buffer above this is given back */
 
 /* What answers to pages of one listed origin say besides. */
@@ -213,7 +216,8 @@ cors_init(struct mcpi_cors *cors, const mcp_allocator *mem, const char *origin)
         cors->origin[i] = lower(origin[i]);
     cors->fields[0] = (mcp_http_field){"Access-Control-Allow-Origin", cors->origin};
     cors->fields[1] = (mcp_http_field){"Access-Control-Expose-Headers",
-                                       "Mcp-Session-Id, WWW-Authenticate, Retry-After"};
+                                       "Mcp-Session-Id, WWW-Authenticate, "
+                                       "DPoP-Nonce, Retry-After"};
     cors->fields[2] = (mcp_http_field){"Vary", "Origin"};
     return 0;
 }
@@ -269,6 +273,7 @@ mcpi_endpoint_greet_origin(struct mcpi_endpoint *endpoint, struct mcpi_turn *tur
 {
     const struct mcpi_cors *cors = cors_find(endpoint, known);
 
+    turn->nonce[0] = '\0';
     turn->fields = cors ? cors->fields : NULL;
     turn->field_count = cors ? sizeof(cors->fields) / sizeof(cors->fields[0]) : 0;
 }
@@ -368,16 +373,24 @@ origin_is_own(const struct mcpi_endpoint *endpoint, const char *text)
 }
 
 static bool
-head_check_names(struct head *head)
+head_check_host(struct head *head)
+{
+    const struct mcpi_http_known *known = head->known;
+
+    if (known->count[MCPI_HTTP_HOST] > 1)
+        return head_refuse(head, 400, "Bad request: Host stands twice");
+    if (!host_is_ours(head->endpoint, known->value[MCPI_HTTP_HOST]))
+        return head_refuse(head, 403, "Forbidden: this Host is not ours");
+    return true;
+}
+
+static bool
+head_check_origin(struct head *head)
 {
     const struct mcpi_endpoint *endpoint = head->endpoint;
     const struct mcpi_http_known *known = head->known;
     const char *origin = known->value[MCPI_HTTP_ORIGIN];
 
-    if (known->count[MCPI_HTTP_HOST] > 1)
-        return head_refuse(head, 400, "Bad request: Host stands twice");
-    if (!host_is_ours(endpoint, known->value[MCPI_HTTP_HOST]))
-        return head_refuse(head, 403, "Forbidden: this Host is not ours");
     if (!origin || head->cors)
         return true;
     if (known->count[MCPI_HTTP_ORIGIN] > 1 || !origin_is_own(endpoint, origin))
@@ -482,6 +495,54 @@ head_check_types(struct head *head)
     return true;
 }
 
+/* ---- what everybody may read ----------------------------------------------- */
+
+static bool
+head_is_notice(const struct head *head)
+{
+    const struct mcpi_http_notice *notice = head->endpoint->opt.notice;
+
+    return notice &&
+           (path_is(head->in, notice->path) || path_is(head->in, notice->other_path));
+}
+
+/* Any page may read it: there is nothing in it that is not for everybody. */
+static bool
+head_notice_options(struct head *head)
+{
+    *head->out = (struct mcpi_http_out){.status = 204};
+    head_say(head, "Access-Control-Allow-Origin", "*");
+    head_say(head, "Access-Control-Allow-Methods", NOTICE_METHODS);
+    head_say(head, "Access-Control-Allow-Headers", "mcp-protocol-version, *");
+    head_say(head, "Access-Control-Max-Age", CORS_AGE);
+    head_say(head, "Allow", NOTICE_METHODS);
+    return false;
+}
+
+static bool
+head_notice(struct head *head)
+{
+    const struct mcpi_http_notice *notice = head->endpoint->opt.notice;
+    enum mcpi_http_method method = head->in->method;
+
+    if (!head_check_host(head))
+        return false;
+    if (method == MCPI_HTTP_OPTIONS)
+        return head_notice_options(head);
+    if (method != MCPI_HTTP_GET && method != MCPI_HTTP_HEAD) {
+        (void)head_refuse(head, 405, "Method not allowed");
+        head_say(head, "Allow", NOTICE_METHODS);
+        return false;
+    }
+    *head->out = (struct mcpi_http_out){.status = 200,
+                                        .type = JSON_TYPE,
+                                        .body = notice->text,
+                                        .body_len = notice->len};
+    head_say(head, "Access-Control-Allow-Origin", "*");
+    head_say(head, "Cache-Control", "public, max-age=" NOTICE_AGE);
+    return false;
+}
+
 bool
 mcpi_endpoint_check_head(struct mcpi_endpoint *endpoint, const struct mcpi_http_in *in,
                          uint64_t body_len, struct mcpi_http_out *ret_out)
@@ -493,8 +554,11 @@ mcpi_endpoint_check_head(struct mcpi_endpoint *endpoint, const struct mcpi_http_
                         .out = ret_out};
 
     head.cors = cors_find(endpoint, head.known);
-    if (!head_check_path(&head) || !head_check_names(&head) ||
-        !head_check_method(&head) || !head_check_types(&head))
+    if (head_is_notice(&head))
+        return head_notice(&head);
+    if (!head_check_path(&head) || !head_check_host(&head) ||
+        !head_check_origin(&head) || !head_check_method(&head) ||
+        !head_check_types(&head))
         return false;
     if (body_len > endpoint->http->body_bytes)
         return head_refuse(&head, 413, "Content too large");

@@ -173,10 +173,14 @@ client_leave(struct mcpi_http_client *c)
         return;
     mcpi_buf_clear(&c->more);
     mcpi_http_target_fields(&c->target, &c->more, mcpi_peer_spoken(c->peer), session);
-    if (c->more.status == 0 &&
+    if (mcpi_http_permit_sign(&c->target, NULL, "DELETE", c->target.url, &c->more) ==
+            0 &&
         mcpi_http_flow_start(&c->farewell, "DELETE", c->more.data, c->more.len, NULL,
                              0) == 0)
         c->left = false;
+    if (!c->left)
+        MCPI_TELL(c->engine, "DELETE: the session ends");
+    mcpi_http_permit_wipe(&c->more);
 }
 
 static bool
@@ -218,6 +222,7 @@ client_lose_session(struct mcpi_http_client *c, struct mcpi_leg *met)
 
     if (!mcpi_peer_session_lost(c->peer, met, client_now(c)))
         return;
+    MCPI_TELL(c->engine, "the server does not know the session: another one begins");
     mcpi_http_target_leave(&c->target);
     mcpi_http_inlet_close(&c->inlet);
     c->inlet_stage = INLET_NONE;
@@ -238,10 +243,10 @@ entries_refused(void *user, struct mcpi_http_entry *entry,
 
     if (c->no_2024 || mcpi_http_old_is_open(&c->old) || c->closing)
         return false;
-    if (mcpi_http_old_open(&c->old, fault) < 0)
-        return false;
     c->parked = entry;
-    return true;
+    if (mcpi_http_old_open(&c->old, fault) < 0)
+        c->parked = NULL;
+    return c->parked != NULL;
 }
 
 static void
@@ -281,13 +286,10 @@ static void
 old_found(void *user)
 {
     struct mcpi_http_client *c = user;
-    struct mcpi_fault fault = {.unsent = true, .why = "the request could not be made"};
+    struct mcpi_http_entry *entry = c->parked;
 
-    fault.status = mcpi_http_entry_start(c->parked, &c->parked->body, NULL);
-    if (fault.status < 0)
-        client_unpark(c, &fault);
-    else
-        c->parked = NULL;
+    c->parked = NULL;
+    mcpi_http_entries_send(entry, &entry->body, NULL);
 }
 
 static void
@@ -301,8 +303,16 @@ old_ended(void *user, const struct mcpi_fault *refusal)
         client_unpark(c, refusal);
 }
 
-static const struct mcpi_http_old_ops old_ops = {.found = old_found,
-                                                 .ended = old_ended};
+static void
+old_rests(void *user, bool rest)
+{
+    const struct mcpi_http_client *c = user;
+
+    mcpi_leg_rest(c->parked->leg, rest, client_now(c));
+}
+
+static const struct mcpi_http_old_ops old_ops = {
+    .found = old_found, .ended = old_ended, .rests = old_rests};
 
 /* ---- taking ---------------------------------------------------------------- */
 
@@ -332,7 +342,7 @@ client_write_mirror(struct mcpi_http_client *c, const mcp_doc *doc)
 
 /* The header lines that repeat what the message says; NULL: none do. A failure is the
  * buffer's. */
-static const struct mcpi_buf *
+static struct mcpi_buf *
 client_mirror(struct mcpi_http_client *c, const struct mcpi_http_entry *entry)
 {
     const struct mcpi_json_limits limits = {c->text.len, SIZE_MAX};
@@ -496,6 +506,7 @@ client_open_target(struct mcpi_http_client *c,
     struct mcpi_http_target_options to = {.loop = opt->loop,
                                           .engine = opt->engine,
                                           .fetcher = opt->fetcher,
+                                          .auth = opt->auth,
                                           .url = opt->url,
                                           .fields = opt->fields,
                                           .fields_len = opt->fields_len,

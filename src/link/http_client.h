@@ -13,6 +13,9 @@
  * server, a GET of the same URL may bring an `endpoint` event; from then on everything
  * is posted there, and comes back on that one stream. If it does not, initialize fails
  * as it did at first.
+ *
+ * Each request is signed, and what is refused may be sent again, signed anew
+ * (http_auth.h): only what the server has not begun with, so nothing is done twice.
  */
 #ifndef MCPI_LINK_HTTP_CLIENT_H
 #define MCPI_LINK_HTTP_CLIENT_H
@@ -22,12 +25,14 @@
 #include "run/loop.h"
 #include "wire/mirror.h"
 
+struct mcpi_http_auth;
 struct mcpi_http_client;
 
 struct mcpi_http_client_options {
     struct mcpi_loop *loop;
     struct mcpi_engine *engine;
     struct mcpi_fetcher *fetcher; /* outlives the link */
+    struct mcpi_http_auth *auth;  /* likewise; NULL: nothing is signed */
     const char *url;              /* copied */
     const char *fields;           /* more header lines, as in run/fetch.h; copied */
     size_t fields_len;

@@ -7,6 +7,8 @@
 #include "link/http_fields.h"
 #include "link/http_url.h"
 
+static void old_set_flow(struct mcpi_http_old *old);
+
 /* The version came later than this transport: nobody would read it. */
 static int
 old_get(struct mcpi_http_old *old)
@@ -17,10 +19,15 @@ old_get(struct mcpi_http_old *old)
     mcpi_buf_init(&lines, old->target->mem, MCPI_HTTP_LINES_MAX);
     mcpi_http_fields_get(&lines);
     mcpi_http_target_fields(old->target, &lines, "", 0);
-    r = lines.status;
+    r = mcpi_http_permit_sign(old->target, &old->permit, "GET", old->flow.url, &lines);
     if (r == 0)
         r = mcpi_http_flow_start(&old->flow, "GET", lines.data, lines.len, NULL, 0);
+    mcpi_http_permit_wipe(&lines);
     mcpi_buf_done(&lines);
+    if (r == MCP_E_AGAIN) {
+        old->ops->rests(old->user, true);
+        return 0;
+    }
     return r;
 }
 
@@ -41,6 +48,54 @@ old_keep_refusal(struct mcpi_http_old *old, const struct mcpi_fault *fault)
     old->refusal.why = old->why;
 }
 
+/* ---- authorization --------------------------------------------------------- */
+
+static void
+old_refused(struct mcpi_http_old *old, int status, int http, const char *why)
+{
+    const struct mcpi_fault fault = {
+        .status = status, .http = http, .unsent = true, .why = why};
+
+    old_keep_refusal(old, &fault);
+    old_end(old);
+}
+
+static void
+permit_ready(struct mcpi_http_permit *permit, int status, int http, const char *why)
+{
+    struct mcpi_http_old *old = MCPI_CONTAINER(permit, struct mcpi_http_old, permit);
+
+    old->ops->rests(old->user, false);
+    mcpi_http_permit_tell(old->target, status);
+    if (status < 0) {
+        old_refused(old, status, http, why);
+        return;
+    }
+    old_set_flow(old);
+    if (old_get(old) < 0)
+        old_end(old); /* as initialize was refused */
+}
+
+static int
+flow_head(void *user, const struct mcpi_fetch_head *head)
+{
+    struct mcpi_http_old *old = user;
+    char why[MCPI_HTTP_WHY_MAX];
+    int r;
+
+    r = mcpi_http_permit_hear(old->target, &old->permit, head, why, sizeof(why));
+    if (r == 0)
+        return 0;
+    mcpi_http_flow_close(&old->flow);
+    if (r == MCP_E_AGAIN)
+        old->ops->rests(old->user, true);
+    else
+        old_refused(old, r, head->status, why);
+    return MCP_E_CLOSED;
+}
+
+/* ---- what comes ------------------------------------------------------------ */
+
 static void
 flow_message(void *user, mcp_doc *take_doc)
 {
@@ -60,6 +115,7 @@ static void
 flow_event(void *user, const struct mcpi_sse_event *event)
 {
     struct mcpi_http_old *old = user;
+    char shown[MCPI_HTTP_WHY_MAX];
     int r;
 
     if (!event->type || strcmp(event->type, "endpoint") != 0 ||
@@ -74,6 +130,8 @@ flow_event(void *user, const struct mcpi_sse_event *event)
         old_end(old);
         return;
     }
+    MCPI_TELL(old->target->engine, "2024-11-05: messages go to %s",
+              mcpi_http_url_show(old->endpoint.data, false, shown, sizeof(shown)));
     old->target->post_url = old->endpoint.data;
     old->ops->found(old->user);
 }
@@ -86,19 +144,29 @@ flow_ended(void *user, const struct mcpi_fault *fault)
     MCPI_LOG(mcpi_http_target_log(old->target), MCP_LOG_INFO,
              "http: the stream of 2024-11-05 ended: %s",
              fault && fault->why ? fault->why : "the server closed it");
+    MCPI_TELL(old->target->engine, "the stream of 2024-11-05 ended");
     if (fault && (fault->http == 401 || fault->http == 403))
         old_keep_refusal(old, fault); /* it is there, for others */
     old_end(old);
 }
 
-static const struct mcpi_http_flow_ops flow_ops = {
-    .message = flow_message, .event = flow_event, .ended = flow_ended};
+static const struct mcpi_http_flow_ops flow_ops = {.head = flow_head,
+                                                   .message = flow_message,
+                                                   .event = flow_event,
+                                                   .ended = flow_ended};
+
+static void
+old_set_flow(struct mcpi_http_old *old)
+{
+    mcpi_http_target_flow(old->target, &old->flow, old->target->url, &flow_ops, old);
+}
 
 void
 mcpi_http_old_init(struct mcpi_http_old *old)
 {
     mcpi_buf_init(&old->endpoint, old->target->mem, (size_t)3 * MCPI_HTTP_URL_LIMIT);
-    mcpi_http_target_flow(old->target, &old->flow, old->target->url, &flow_ops, old);
+    old->permit = (struct mcpi_http_permit){.ready = permit_ready};
+    old_set_flow(old);
 }
 
 void
@@ -119,7 +187,8 @@ mcpi_http_old_open(struct mcpi_http_old *old, const struct mcpi_fault *refusal)
     mcpi_http_old_close(old);
     old_keep_refusal(old, refusal);
     mcpi_buf_clear(&old->endpoint);
-    mcpi_http_target_flow(old->target, &old->flow, old->target->url, &flow_ops, old);
+    old->permit = (struct mcpi_http_permit){.ready = permit_ready};
+    old_set_flow(old);
     r = old_get(old);
     if (r < 0)
         mcpi_http_old_close(old);
@@ -129,6 +198,9 @@ mcpi_http_old_open(struct mcpi_http_old *old, const struct mcpi_fault *refusal)
 void
 mcpi_http_old_close(struct mcpi_http_old *old)
 {
+    mcpi_http_permit_leave(old->target, &old->permit);
+    if (old->flow.state == MCPI_FLOW_STREAM)
+        MCPI_TELL(old->target->engine, "closed the stream of 2024-11-05");
     mcpi_http_flow_close(&old->flow);
 }
 

@@ -10,7 +10,7 @@
 #ifndef MCPI_LINK_HTTP_CLIENT_2024_H
 #define MCPI_LINK_HTTP_CLIENT_2024_H
 
-#include "link/http_target.h"
+#include "link/http_permit.h"
 
 struct mcpi_http_old_ops {
     /* It is OPEN: target->post_url is where messages go. */
@@ -19,6 +19,8 @@ struct mcpi_http_old_ops {
      * server, and refusal says why nobody can be spoken to: that of initialize, or that
      * of the GET if that one is for want of credentials. */
     void (*ended)(void *user, const struct mcpi_fault *refusal);
+    /* The GET waits for somebody to allow it; or does so no longer. */
+    void (*rests)(void *user, bool rest);
 };
 
 #define MCPI_HTTP_WHY_MAX 200 /* of a refusal: a sentence */
@@ -30,7 +32,8 @@ struct mcpi_http_old {
     void *user;
     struct mcpi_fault refusal;
     char why[MCPI_HTTP_WHY_MAX];
-    struct mcpi_buf endpoint; /* terminated; empty: not known */
+    struct mcpi_buf endpoint;       /* terminated; empty: not known */
+    struct mcpi_http_permit permit; /* of the GET */
     struct mcpi_http_flow flow;
 };
 
@@ -40,7 +43,7 @@ void mcpi_http_old_done(
     struct mcpi_http_old *old); /* target->post_url is as at first */
 
 /* Look for such a server, because initialize was refused with that. MCP_E_NOMEM,
- * MCP_E_INVAL: it is closed. */
+ * MCP_E_INVAL, MCP_E_AUTH: it is closed. */
 int mcpi_http_old_open(struct mcpi_http_old *old, const struct mcpi_fault *refusal);
 
 /* Silent; in any state. post_url stays as it is. */

@@ -357,6 +357,7 @@ mcpi_endpoint_serve(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
 {
     struct mcpi_http_known room;
     const struct mcpi_http_known *known = mcpi_http_known_of(in, &room);
+    const struct mcpi_http_who nobody = {.principal = ""};
     unsigned shard;
 
     mcpi_endpoint_greet_origin(endpoint, turn, known);
@@ -366,7 +367,7 @@ mcpi_endpoint_serve(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
     else if (endpoint->http->identify)
         mcpi_endpoint_identify(endpoint, turn, in);
     else
-        mcpi_endpoint_dispatch(endpoint, turn, in, known, "");
+        mcpi_endpoint_dispatch(endpoint, turn, in, known, &nobody);
 }
 
 bool

@@ -21,6 +21,13 @@
 struct mcpi_endpoint;
 struct mcpi_session;
 
+/* Who asks, as far as anybody has said; borrowed. */
+struct mcpi_http_who {
+    const char *principal; /* "" for nobody in particular */
+    const char *scope;     /* or NULL */
+    mcp_doc *claims;       /* an object; or NULL */
+};
+
 /* How many there are, for whoever counts; written by the loop only. May be NULL. */
 struct mcpi_http_gauges {
     void (*changed)(void *user, int connections, int sessions, int streams); /* by */
@@ -37,6 +44,7 @@ struct mcpi_endpoint_options {
     int port;                     /* that we listen on; 0: not known */
     unsigned shard, shards;       /* this loop's number, and how many there are */
     struct mcpi_http_gauges gauges;
+    const struct mcpi_http_notice *notice; /* besides; NULL: none */
     /* Do the mirrored parameters of this tool call stand in its headers? 0, or
      * MCP_E_PROTO with a sentence in why: -32020; MCP_E_NOMEM. NULL: nobody knows. */
     int (*check_params)(void *user, const char *tool, const mcp_json *arguments,
@@ -158,9 +166,10 @@ void mcpi_endpoint_identify(struct mcpi_endpoint *endpoint, struct mcpi_turn *tu
                             const struct mcpi_http_in *in);
 void mcpi_endpoint_drop_tickets(struct mcpi_endpoint *endpoint);
 
-/* http_post.c: it is this principal's, "" for nobody in particular. */
+/* http_post.c: it is theirs. */
 void mcpi_endpoint_dispatch(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
                             const struct mcpi_http_in *in,
-                            const struct mcpi_http_known *known, const char *principal);
+                            const struct mcpi_http_known *known,
+                            const struct mcpi_http_who *who);
 
 #endif

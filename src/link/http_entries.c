@@ -153,8 +153,7 @@ mcpi_http_entries_open(struct mcpi_http_entries *entries, struct mcpi_out *out,
 static void
 entry_hold(struct mcpi_http_entry *e, struct mcpi_buf *text, int64_t most_us)
 {
-    if (&e->body != text)
-        mcpi_buf_move(&e->body, text);
+    mcpi_http_entry_keep(e, text, NULL);
     if (!mcpi_timer_is_armed(&e->timer))
         mcpi_http_entry_arm(e, most_us);
 }
@@ -224,7 +223,7 @@ answer_waits(struct mcpi_http_entry *e, struct mcpi_buf *text)
 {
     struct mcpi_http_entries *entries = e->entries;
 
-    if (e->leg || mcpi_out_get_kind(e->out) != MCPI_OUT_ANSWER ||
+    if (e->leg || e->answers || mcpi_out_get_kind(e->out) != MCPI_OUT_ANSWER ||
         entries->answering < MCPI_HTTP_ANSWERS_MAX)
         return false;
     e->crowded = true;
@@ -240,21 +239,36 @@ answer_waits(struct mcpi_http_entry *e, struct mcpi_buf *text)
 
 void
 mcpi_http_entries_send(struct mcpi_http_entry *e, struct mcpi_buf *text,
-                       const struct mcpi_buf *more)
+                       struct mcpi_buf *more)
 {
     int r;
 
     if ((e->frame && frame_waits(e, text)) || answer_waits(e, text))
         return;
     if (e->awaits) {
-        entry_hold(e, text, MCPI_HTTP_LINGER);
+        mcpi_http_entry_keep(e, text, more);
+        entry_hold(e, &e->body, MCPI_HTTP_LINGER);
         return;
     }
     r = mcpi_http_entry_start(e, text, more);
-    if (r < 0)
+    if (r < 0 && r != MCP_E_AGAIN) {
         entry_could_not_start(e, r, text);
-    else if (e->initialize)
-        mcpi_buf_move(&e->body, text); /* it may have to be said elsewhere */
+        return;
+    }
+    if (e->initialize || e->entries->target->auth)
+        mcpi_http_entry_keep(e, text,
+                             more); /* it may have to be said elsewhere, or again */
+    if (r == MCP_E_AGAIN)
+        mcpi_http_entry_wait(e);
+}
+
+/* Once more, as it was kept. */
+static void
+entry_send_kept(struct mcpi_http_entry *e)
+{
+    bool has_more = e->more.len > 0 || e->more.status < 0;
+
+    mcpi_http_entries_send(e, &e->body, has_more ? &e->more : NULL);
 }
 
 static void
@@ -271,8 +285,20 @@ entries_thin_crowd(struct mcpi_http_entries *entries)
         e->crowded = false;
         entries->crowding--;
         mcpi_list_append(&entries->held, node);
-        mcpi_http_entries_send(e, &e->body, NULL);
+        entry_send_kept(e);
     }
+}
+
+/* Its request has arrived meanwhile, or counts as if it had, because we close: it waits no
+ * longer. */
+static bool
+frame_is_late(struct mcpi_http_entry *e)
+{
+    if (!e->frame || !mcpi_http_entry_has_arrived(e->awaits))
+        return false;
+    e->awaits->waiter = NULL;
+    e->awaits = NULL;
+    return true;
 }
 
 void
@@ -290,8 +316,8 @@ mcpi_http_entries_resume(struct mcpi_http_entries *entries)
     while ((node = mcpi_list_pop(&held)) != NULL) {
         e = MCPI_CONTAINER(node, struct mcpi_http_entry, node);
         mcpi_list_append(&entries->held, node);
-        if (!e->awaits)
-            mcpi_http_entries_send(e, &e->body, NULL);
+        if ((!e->awaits || frame_is_late(e)) && !e->permit.waits)
+            entry_send_kept(e);
     }
     entries_thin_crowd(entries);
 }

@@ -1,12 +1,13 @@
 /*
  * http_entries.h - all the messages that a client has on their way
  *
- * Four kinds are HELD and not sent at once. A cancel frame waits for the last byte of
+ * Five kinds are HELD and not sent at once. A cancel frame waits for the last byte of
  * its request, because on another connection it might arrive before the request does
  * (B8). A request waits for a frame that names its id, of an earlier request, because
  * the frame would cancel this one; not for long. An answer of ours waits while too many
- * others are on their way. And what there is no memory for waits for some, unless it is
- * a request, which fails.
+ * others are on their way. What there is no memory for waits for some, unless it is a
+ * request, which fails. And what may not be sent yet waits to be allowed (http_permit.h);
+ * all but requests, and what holds up others, only so long.
  *
  * A request that is abandoned before a byte of it has left is aborted, and its frame is
  * not sent: the server knows nothing to take back (B5).
@@ -63,10 +64,10 @@ struct mcpi_http_entry *mcpi_http_entries_open(struct mcpi_http_entries *entries
                                                const struct mcpi_buf *text);
 
 /* Send it, with some more header lines (NULL: none; a failed buffer: it fails so), or
- * let it wait, and then the text is moved out of its buffer. A request that cannot be
- * started has failed, unsent. */
+ * let it wait. If it waits, or may have to be sent again, both are moved out of their
+ * buffers. A request that cannot be started has failed, unsent. */
 void mcpi_http_entries_send(struct mcpi_http_entry *entry, struct mcpi_buf *text,
-                            const struct mcpi_buf *more);
+                            struct mcpi_buf *more);
 
 /* Must what follows wait in the outlet? For notifications/initialized to be answered, or for
  * a frame to be sent. Not for long. */

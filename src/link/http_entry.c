@@ -53,21 +53,24 @@ mcpi_http_entry_phase(const struct mcpi_http_entry *e)
     return mcpi_fetch_get_phase(e->flow.fetch);
 }
 
-/* Over a connection that the server knew, what was sent first is read first. */
+/* That it was sent is not enough, whatever connection it went over: a server that waits
+ * for many of them reads those first that it has just read from (epoll), and a frame on
+ * one of these before the request that it is about. When we close nothing waits for that:
+ * the end of the session, or of the connection, says the same to whoever reads it late. */
 bool
 mcpi_http_entry_has_arrived(const struct mcpi_http_entry *e)
 {
     if (mcpi_http_entry_phase(e) != MCPI_FETCH_SENT)
         return false;
-    if (e->headed || !e->flow.fetch || !mcpi_fetch_is_fresh(e->flow.fetch))
+    if (e->headed || !e->flow.fetch || e->entries->target->deaf)
         return true;
     return e->sent && entry_now(e) - e->sent_at >= MCPI_HTTP_OVERTAKEN_MAX;
 }
 
 /* ---- waiting for each other ------------------------------------------------ */
 
-static void
-entry_release(struct mcpi_http_entry *e)
+void
+mcpi_http_entry_release(struct mcpi_http_entry *e)
 {
     struct mcpi_http_entry *waiter = e->waiter;
 
@@ -75,6 +78,7 @@ entry_release(struct mcpi_http_entry *e)
     if (!waiter)
         return;
     waiter->awaits = NULL;
+    mcpi_http_entry_arm(waiter, MCPI_NEVER); /* it goes in this turn's end */
     e->entries->ops->changed(e->entries->user);
 }
 
@@ -104,13 +108,54 @@ entry_greeted(struct mcpi_http_entry *e)
     e->entries->ops->changed(e->entries->user);
 }
 
+static void
+entry_tell(const struct mcpi_http_entry *e, const char *before, const char *after)
+{
+    char id[MCPI_ID_SHOWN];
+
+    MCPI_TELL(e->entries->target->engine, "%s%s%s", before,
+              mcpi_id_show(mcpi_leg_id(e->leg), id), after);
+}
+
+static void
+request_tell_end(const struct mcpi_http_entry *e)
+{
+    if (mcpi_http_entry_phase(e) == MCPI_FETCH_UNSENT)
+        entry_tell(e, "request ", " was not sent");
+    else if (!e->flow.fetch || e->flow.reply.status >= 300)
+        return; /* it has ended by itself, or was refused */
+    else if (mcpi_http_entry_phase(e) == MCPI_FETCH_SENDING)
+        entry_tell(e, "cut off request ", " while it was being sent");
+    else if (e->state == MCPI_ENTRY_LINGER)
+        entry_tell(e, "closed the rest of the response to request ", "");
+    else
+        entry_tell(e, "closed the response to request ", "");
+}
+
+/* To who watches the wire: in the modern era this is what a cancel is there. */
+static void
+entry_tell_end(const struct mcpi_http_entry *e)
+{
+    const struct mcpi_engine *engine = e->entries->target->engine;
+
+    if (!mcpi_engine_is_watched(engine))
+        return;
+    if (e->leg)
+        request_tell_end(e);
+    else if (!e->started)
+        mcpi_engine_tell(engine, "%s was not sent",
+                         e->frame ? "a cancel" : "a message of ours");
+}
+
 void
 mcpi_http_entry_finish(struct mcpi_http_entry *e)
 {
     if (e->state == MCPI_ENTRY_GONE)
         return;
+    entry_tell_end(e);
     e->state = MCPI_ENTRY_GONE;
     mcpi_timer_disarm(mcpi_http_target_timers(e->entries->target), &e->timer);
+    mcpi_http_permit_leave(e->entries->target, &e->permit);
     mcpi_http_flow_close(&e->flow);
     entry_leave_map(e);
     if (e->leg && mcpi_leg_link(e->leg) == e)
@@ -118,7 +163,7 @@ mcpi_http_entry_finish(struct mcpi_http_entry *e)
     if (e->awaits)
         e->awaits->waiter = NULL;
     e->awaits = NULL;
-    entry_release(e);
+    mcpi_http_entry_release(e);
     entry_greeted(e);
     e->entries->answering -= e->answers;
     e->entries->crowding -= e->crowded;
@@ -184,25 +229,57 @@ entry_leaving_cancels(const struct mcpi_http_entry *e)
            mcpi_http_entry_phase(e) != MCPI_FETCH_UNSENT;
 }
 
+/* Nothing of it has left, and no frame comes for it: that was not wanted, or it was
+ * answered elsewhere, by somebody who guesses. */
+static bool
+entry_leaves_no_trace(const struct mcpi_http_entry *e, int64_t after_us)
+{
+    return !e->started && (after_us == MCPI_NEVER || !mcpi_leg_is_over(e->leg));
+}
+
 void
 mcpi_http_entry_hangup(struct mcpi_http_entry *e, int64_t after_us)
 {
     if (e->state == MCPI_ENTRY_GONE)
         return;
+    mcpi_http_permit_leave(e->entries->target, &e->permit);
     if (after_us == 0 && entry_leaving_cancels(e))
         after_us = MCPI_NEVER;
     if (after_us == 0 || e->state == MCPI_ENTRY_PARKED ||
-        (!e->started && after_us == MCPI_NEVER) ||
+        entry_leaves_no_trace(e, after_us) ||
         (e->started && mcpi_http_flow_forgo(&e->flow))) {
         mcpi_http_entry_finish(e);
         return;
     }
-    if (!e->started) { /* its frame will find it, unsent */
+    if (!e->started) { /* its frame will find it, unsent, whenever it is taken */
         mcpi_list_remove(&e->node);
         mcpi_list_append(&e->entries->open, &e->node);
     }
     e->state = after_us == MCPI_NEVER ? MCPI_ENTRY_ORPHAN : MCPI_ENTRY_GRACE;
-    mcpi_http_entry_arm(e, after_us);
+    if (e->state == MCPI_ENTRY_ORPHAN)
+        entry_tell(e, "the response to request ", " may come to its end");
+    mcpi_http_entry_arm(e, e->started ? after_us : MCPI_NEVER);
+}
+
+/* It goes now. A frame that it has waited for, and that was not sent so far, would cancel
+ * it (E15). */
+static void
+entry_overtake(struct mcpi_http_entry *e)
+{
+    struct mcpi_http_entry *other = e->awaits;
+
+    mcpi_http_entry_release(other);
+    if (other->state != MCPI_ENTRY_HELD)
+        return;
+    mcpi_http_entry_settle(other, 0);
+    mcpi_http_entry_finish(other);
+}
+
+/* Why it was not accepted. */
+static int
+entry_delay(const struct mcpi_http_entry *e)
+{
+    return e->started || e->crowded || e->permit.waits ? MCP_E_TIMEOUT : MCP_E_NOMEM;
 }
 
 static void
@@ -213,7 +290,7 @@ entry_expired(struct mcpi_timer *timer, int64_t now)
 
     (void)now;
     if (e->state == MCPI_ENTRY_HELD && e->awaits) {
-        entry_release(e->awaits);
+        entry_overtake(e);
         return;
     }
     if (e->entries->greeting == e) {
@@ -225,20 +302,21 @@ entry_expired(struct mcpi_timer *timer, int64_t now)
         level = entry_level(e, MCP_LOG_WARNING);
         MCPI_LOG(mcpi_http_target_log(e->entries->target), level,
                  "http: a message was not accepted in time and is given up");
-        mcpi_http_entry_settle(e,
-                               e->started || e->crowded ? MCP_E_TIMEOUT : MCP_E_NOMEM);
+        mcpi_http_entry_settle(e, entry_delay(e));
     }
     mcpi_http_entry_finish(e);
 }
 
 /* ---- what comes back ------------------------------------------------------- */
 
-static void
+static int
 flow_fields(void *user, struct mcpi_buf *into)
 {
-    const struct mcpi_http_entry *e = user;
+    struct mcpi_http_entry *e = user;
+    const struct mcpi_http_target *target = e->entries->target;
 
-    mcpi_http_target_fields(e->entries->target, into, e->version, e->session);
+    mcpi_http_target_fields(target, into, e->version, e->session);
+    return mcpi_http_permit_sign(target, &e->permit, "GET", e->flow.url, into);
 }
 
 static void
@@ -251,7 +329,7 @@ flow_sent(void *user)
     if (!e->leg)
         return;
     if (mcpi_http_entry_has_arrived(e))
-        entry_release(e); /* its frame */
+        mcpi_http_entry_release(e); /* its frame */
     else if (e->waiter)
         mcpi_http_entry_arm(e->waiter, MCPI_HTTP_OVERTAKEN_MAX);
 }
@@ -281,9 +359,11 @@ flow_head(void *user, const struct mcpi_fetch_head *head)
 {
     struct mcpi_http_entry *e = user;
 
+    if (mcpi_http_entry_hears(e, head))
+        return MCP_E_CLOSED;
     e->headed = true;
     entry_greeted(e);
-    entry_release(e); /* its frame, or who has its id again */
+    mcpi_http_entry_release(e); /* its frame, or who has its id again */
     if (head->status == 404 && e->session != 0 &&
         e->session == mcpi_http_target_session(e->entries->target)) {
         e->out_of_date = true;
@@ -459,6 +539,7 @@ entry_post(struct mcpi_http_entry *e, const struct mcpi_buf *text,
 {
     struct mcpi_http_entries *entries = e->entries;
     struct mcpi_buf *lines = &entries->lines;
+    int r;
 
     if (more && more->status < 0)
         return more->status;
@@ -467,10 +548,23 @@ entry_post(struct mcpi_http_entry *e, const struct mcpi_buf *text,
     mcpi_http_target_fields(entries->target, lines, e->version, e->session);
     if (more)
         mcpi_buf_append(lines, more->data, more->len);
-    if (lines->status < 0)
-        return lines->status;
-    return mcpi_http_flow_start(&e->flow, "POST", lines->data, lines->len, text->data,
-                                text->len);
+    r = mcpi_http_permit_sign(entries->target, &e->permit, "POST", e->flow.url, lines);
+    if (r == 0)
+        r = mcpi_http_flow_start(&e->flow, "POST", lines->data, lines->len, text->data,
+                                 text->len);
+    if (entries->target->auth)
+        mcpi_http_permit_wipe(lines);
+    return r;
+}
+
+/* It counts as one from now on, whatever it waits for. */
+static void
+entry_count_answer(struct mcpi_http_entry *e)
+{
+    if (e->leg || e->answers || mcpi_out_get_kind(e->out) != MCPI_OUT_ANSWER)
+        return;
+    e->answers = true;
+    e->entries->answering++;
 }
 
 /* A request has a clock of its own. */
@@ -492,19 +586,18 @@ mcpi_http_entry_start(struct mcpi_http_entry *e, const struct mcpi_buf *text,
 
     if (token && !streams)
         return MCP_E_STATE;
-    if (e->state == MCPI_ENTRY_PARKED)
-        entry_set_flow(e);
+    if (e->flow.state != MCPI_FLOW_IDLE)
+        entry_set_flow(e); /* it was sent before */
+    entry_count_answer(e);
     e->flow.resumes = e->leg && !e->modern && streams;
     e->flow.reply.asked = e->leg ? mcpi_leg_id(e->leg) : NULL;
     r = token ? mcpi_http_flow_resume(&e->flow, token) : entry_post(e, text, more);
-    if (r < 0)
+    if (r < 0 && !(token && r == MCP_E_AGAIN)) /* the flow rests */
         return r;
     e->state = MCPI_ENTRY_OPEN;
     e->started = true;
     e->sent = token != NULL; /* by whoever asked first */
     e->accepted = false;
-    e->answers = !e->leg && mcpi_out_get_kind(e->out) == MCPI_OUT_ANSWER;
-    e->entries->answering += e->answers;
     mcpi_list_remove(&e->node);
     mcpi_list_append(&e->entries->open, &e->node);
     mcpi_http_entry_arm(e, entry_patience(e));
@@ -527,6 +620,8 @@ mcpi_http_entry_init(struct mcpi_http_entry *e, struct mcpi_http_entries *entrie
     e->version = mcpi_peer_spoken(entries->peer);
     mcpi_timer_init(&e->timer, entry_expired);
     mcpi_buf_init(&e->body, target->mem, target->max_bytes);
+    mcpi_buf_init(&e->more, target->mem, MCPI_HTTP_LINES_MAX);
+    mcpi_http_entry_permit_init(e);
     entry_set_flow(e);
     mcpi_list_init(&e->node);
     mcpi_list_append(&entries->held, &e->node);
@@ -540,4 +635,5 @@ mcpi_http_entry_done(struct mcpi_http_entry *e)
     if (e->leg)
         mcpi_leg_unref(e->leg);
     mcpi_buf_done(&e->body);
+    mcpi_buf_done(&e->more);
 }

@@ -2,13 +2,14 @@
  * http_entry.h - one message of ours on its way, and all that comes back for it
  *
  *   HELD -> OPEN -> LINGER -> GONE          initialize: OPEN -> PARKED -> OPEN
+ *   refused, and to be sent again: OPEN -> HELD
  *   hung up: GRACE -> GONE (legacy, D6), ORPHAN -> GONE (read to its end, B26)
  *
  * An entry exists from the moment its message is taken (E4, E5). It keeps what its
  * message was sent under: era, version, session. What arrives goes up with its leg
  * attached, so an ended or superseded leg hears nothing (E12, E15).
  *
- * HELD: nothing of it was sent yet; http_entries.h says why.
+ * HELD: nothing of it is with the server; http_entries.h says why.
  *
  * An entry that is GONE is freed by mcpi_http_entries_reap: somebody may be on the
  * stack who knows it.
@@ -18,14 +19,14 @@
 
 #include "base/list.h"
 #include "base/map.h"
-#include "link/http_target.h"
+#include "link/http_permit.h"
 
 /* An answered stream may take that long to end by itself, so that its connection can be
  * used again. */
 #define MCPI_HTTP_LINGER 1000000 /* us */
 /* A request that was sent is read within that time, or its head says so sooner: a frame
  * that waits for it waits no longer. */
-#define MCPI_HTTP_OVERTAKEN_MAX 100000
+#define MCPI_HTTP_OVERTAKEN_MAX 250000
 /* A notification or an answer of ours that is not accepted within that time is given
  * up: nobody else would end it. */
 #define MCPI_HTTP_NOTE_MAX 30000000
@@ -49,14 +50,16 @@ struct mcpi_http_entry {
     struct mcpi_http_entries *entries;
     enum mcpi_http_entry_state state;
     struct mcpi_leg *leg; /* counted; NULL: a notification or an answer */
-    struct mcpi_out *out; /* until it was accepted; of a request: until it is started */
+    struct mcpi_out
+        *out; /* until it was accepted; of a request: until it is started, or
+                             waits to be allowed */
     struct mcpi_http_entry *awaits; /* HELD: until then; NULL: for memory, if at all */
     struct mcpi_http_entry *waiter; /* who awaits this one; or NULL */
     const char *version;            /* a constant; "" none */
     unsigned session;               /* its number; 0: none */
     bool modern;
     bool frame;      /* a cancel frame */
-    bool answers;    /* an answer of ours, on its way */
+    bool answers;    /* an answer of ours, on its way, be it that it waits again */
     bool crowded;    /* an answer of ours that waits for such */
     bool initialize; /* a session may begin with its answer */
     bool greets;     /* initialize or server/discover */
@@ -66,7 +69,10 @@ struct mcpi_http_entry {
     bool headed;          /* it is answered, so the server has read it */
     bool accepted;        /* it was answered with a success */
     bool out_of_date;     /* the server does not know its session */
-    struct mcpi_buf body; /* of one that is HELD, and of initialize: the message */
+    struct mcpi_buf body; /* of one that is HELD or may be, and of initialize: the
+                             message */
+    struct mcpi_buf more; /* its own header lines, likewise */
+    struct mcpi_http_permit permit;
     struct mcpi_timer timer;
     struct mcpi_http_flow flow;
 };
@@ -91,8 +97,9 @@ void mcpi_http_entry_init(struct mcpi_http_entry *entry,
 void mcpi_http_entry_done(struct mcpi_http_entry *entry);
 
 /* Send it, with some more header lines (NULL: none), to where messages go now; once
- * more if it is PARKED. A resumed request (B27) is a GET; MCP_E_STATE: a server of
- * 2024-11-05 knows no such thing (D23). Negative: as before. */
+ * more if it is PARKED, or was refused. A resumed request (B27) is a GET; MCP_E_STATE: a
+ * server of 2024-11-05 knows no such thing (D23). MCP_E_AGAIN: its permit waits. Negative:
+ * as before. */
 int mcpi_http_entry_start(struct mcpi_http_entry *entry, const struct mcpi_buf *text,
                           const struct mcpi_buf *more);
 
@@ -101,6 +108,9 @@ enum mcpi_fetch_phase mcpi_http_entry_phase(const struct mcpi_http_entry *entry)
 
 /* Has the server read it, as far as one can know? */
 bool mcpi_http_entry_has_arrived(const struct mcpi_http_entry *entry);
+
+/* Who awaits it need not any longer. */
+void mcpi_http_entry_release(struct mcpi_http_entry *entry);
 
 /* Nobody waits for it any more; as hangup in core/port.h. But a legacy request that is
  * in no session is read to its end when it should go at once: a stateless server would

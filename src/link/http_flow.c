@@ -11,23 +11,51 @@
  */
 #include "link/http_flow.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "link/http_url.h"
 
 /* Longest header lines of a GET: more than any server reads. */
 #define FIELDS_MAX ((size_t)1 << 20)
 
 #define ACCEPT "Accept: text/event-stream"
 
+/* Of a URL, as it is shown to who watches. */
+#define URL_SHOWN 256
+
 static const struct mcpi_fetch_ops fetch_ops;
+
+/* ---- who watches ----------------------------------------------------------- */
+
+/* Say of this request, "POST /mcp (request 7)", what became of it. */
+MCP_PRINTF(2, 3)
+static void
+flow_tell(const struct mcpi_http_flow *flow, const char *format, ...)
+{
+    char path[URL_SHOWN], shown[MCPI_ID_SHOWN] = "", what[MCPI_TELL_LINE];
+    const struct mcpi_id *id = flow->reply.asked;
+    va_list args;
+
+    if (!mcpi_engine_is_watched(flow->engine))
+        return;
+    va_start(args, format);
+    (void)vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
+    if (id)
+        (void)mcpi_id_show(id, shown);
+    mcpi_engine_tell(flow->engine, "%s %s%s%s%s%s", flow->method,
+                     mcpi_http_url_show(flow->url, false, path, sizeof(path)),
+                     id ? " (request " : "", shown, id ? ")" : "", what);
+}
 
 /* ---- its ends -------------------------------------------------------------- */
 
-/* Free all it holds; what it was can still be read. */
+/* Silently, also from inside of what it calls. */
 static void
-flow_stop(struct mcpi_http_flow *flow)
+flow_abort(struct mcpi_http_flow *flow)
 {
     if (flow->gone)
         *flow->gone = true;
@@ -36,6 +64,13 @@ flow_stop(struct mcpi_http_flow *flow)
         mcpi_fetch_abort(flow->fetch);
     flow->fetch = NULL;
     mcpi_timer_disarm(flow->timers, &flow->retry);
+}
+
+/* Free all it holds; what it was can still be read. */
+static void
+flow_stop(struct mcpi_http_flow *flow)
+{
+    flow_abort(flow);
     mcpi_http_reply_done(&flow->reply);
     flow->state = MCPI_FLOW_OVER;
 }
@@ -47,6 +82,9 @@ flow_end(struct mcpi_http_flow *flow, const struct mcpi_fault *fault)
         MCPI_LOG(flow->log, MCP_LOG_WARNING,
                  "events of a stream that were no messages, and passed over: %zu",
                  flow->reply.garbled);
+    if (fault && fault->status != MCP_E_HTTP) /* which its head has told */
+        flow_tell(flow, " failed: %s",
+                  fault->why ? fault->why : mcp_status_text(fault->status));
     flow_stop(flow);
     flow->ops->ended(flow->user, fault);
 }
@@ -96,29 +134,42 @@ flow_request(struct mcpi_http_flow *flow, struct mcpi_fetch_options *opt)
     return 0;
 }
 
+/* What the owner adds comes last: there may be a secret in it, which no growing of the
+ * buffer should leave behind. */
+static int
+flow_write_fields(const struct mcpi_http_flow *flow, struct mcpi_buf *into)
+{
+    const char *id = mcpi_http_reply_id(&flow->reply);
+    int r;
+
+    mcpi_buf_append(into, ACCEPT, sizeof(ACCEPT));
+    if (*id) {
+        mcpi_buf_text(into, "Last-Event-ID: ");
+        mcpi_buf_append(into, id, strlen(id) + 1);
+    }
+    r = flow->ops->fields(flow->user, into);
+    return r < 0 ? r : into->status;
+}
+
 static int
 flow_get(struct mcpi_http_flow *flow)
 {
     struct mcpi_fetch_options opt = {.method = "GET"};
-    const char *id = mcpi_http_reply_id(&flow->reply);
     struct mcpi_buf fields;
     int r;
 
     mcpi_buf_init(&fields, flow->reply.mem, FIELDS_MAX);
-    flow->ops->fields(flow->user, &fields);
-    mcpi_buf_append(&fields, ACCEPT, sizeof(ACCEPT));
-    if (*id) {
-        mcpi_buf_text(&fields, "Last-Event-ID: ");
-        mcpi_buf_append(&fields, id, strlen(id) + 1);
-    }
-    r = fields.status;
+    flow->method = opt.method;
+    flow->is_get = flow->is_resuming = true;
+    r = flow_write_fields(flow, &fields);
     if (r == 0) {
-        flow->is_get = flow->is_resuming = true;
         flow->brought = false;
         opt.fields = fields.data;
         opt.fields_len = fields.len;
         r = flow_request(flow, &opt);
     }
+    if (fields.data)
+        explicit_bzero(fields.data, fields.cap);
     mcpi_buf_done(&fields);
     return r;
 }
@@ -180,6 +231,7 @@ flow_failed(struct mcpi_http_flow *flow, const char *why)
     flow->failures++;
     if (flow->failures < MCPI_HTTP_RESUMES_MAX && flow_may_resume(flow)) {
         MCPI_LOG(flow->log, MCP_LOG_DEBUG, "a stream was not resumed yet: %s", why);
+        flow_tell(flow, ": the stream was not resumed yet: %s", why);
         flow_break(flow);
     } else {
         flow_give_up(flow, why, 0);
@@ -202,8 +254,27 @@ retry_fire(struct mcpi_timer *timer, int64_t now)
         return;
     }
     r = flow_get(flow);
-    if (r < 0)
+    if (r == MCP_E_AUTH)
+        flow_end(flow, &(struct mcpi_fault){.status = r, .why = mcp_status_text(r)});
+    else if (r < 0 && r != MCP_E_AGAIN)
         flow_failed(flow, mcp_status_text(r));
+}
+
+void
+mcpi_http_flow_rest(struct mcpi_http_flow *flow)
+{
+    flow_abort(flow);
+    mcpi_http_reply_again(&flow->reply);
+    flow->state = MCPI_FLOW_BROKEN;
+}
+
+void
+mcpi_http_flow_wake(struct mcpi_http_flow *flow)
+{
+    if (flow->state != MCPI_FLOW_BROKEN || mcpi_timer_is_armed(&flow->retry))
+        return;
+    flow->is_timed = true;
+    mcpi_timer_arm(flow->timers, &flow->retry, 0);
 }
 
 /* ---- what the fetch tells -------------------------------------------------- */
@@ -215,6 +286,18 @@ op_sent(void *user)
 
     if (flow->ops->sent && !flow->is_resuming)
         flow->ops->sent(flow->user);
+}
+
+static void
+op_redirected(void *user, int status, const char *url)
+{
+    const struct mcpi_http_flow *flow = user;
+    char shown[URL_SHOWN];
+
+    if (!mcpi_engine_is_watched(flow->engine))
+        return;
+    flow_tell(flow, " -> %d, followed to %s", status,
+              mcpi_http_url_show(url, true, shown, sizeof(shown)));
 }
 
 /* The owner's say; it may be gone afterwards. */
@@ -249,6 +332,8 @@ op_head(void *user, const struct mcpi_fetch_head *head)
     int r, asked;
 
     r = mcpi_http_reply_head(&flow->reply, head);
+    flow_tell(flow, " -> %d%s%s", head->status, flow->reply.type[0] ? " " : "",
+              flow->reply.type);
     asked = flow_ask_owner(flow, head, &gone);
     if (gone)
         return MCP_E_CLOSED;
@@ -326,6 +411,13 @@ flow_stopped(struct mcpi_http_flow *flow)
         flow_end(flow, &fault);
 }
 
+static void
+flow_lose(struct mcpi_http_flow *flow)
+{
+    flow_tell(flow, ": the stream ended, and is taken up again");
+    flow_break(flow);
+}
+
 static bool
 is_passing(int status)
 {
@@ -343,7 +435,7 @@ op_ended(void *user, const struct mcpi_fetch_fault *fault)
     if (flow->stopped < 0)
         flow_stopped(flow);
     else if (flow->state == MCPI_FLOW_STREAM && was_lost && flow_may_resume(flow))
-        flow_break(flow);
+        flow_lose(flow);
     else if (!fault)
         flow_whole(flow);
     else if (flow_is_resuming(flow) && is_passing(fault->status))
@@ -354,10 +446,24 @@ op_ended(void *user, const struct mcpi_fetch_fault *fault)
                                             .why = fault->why});
 }
 
-static const struct mcpi_fetch_ops fetch_ops = {
-    .sent = op_sent, .head = op_head, .body = op_body, .ended = op_ended};
+static const struct mcpi_fetch_ops fetch_ops = {.sent = op_sent,
+                                                .redirected = op_redirected,
+                                                .head = op_head,
+                                                .body = op_body,
+                                                .ended = op_ended};
 
 /* ---- what the reply tells -------------------------------------------------- */
+
+static void
+reply_came(void *user, const char *text, size_t len, const char *fault)
+{
+    const struct mcpi_http_flow *flow = user;
+
+    if (fault)
+        mcpi_engine_tell_garbled(flow->engine, fault, text, len);
+    else
+        mcpi_engine_came(flow->engine, text, len);
+}
 
 static int
 reply_message(void *user, mcp_doc *take_doc)
@@ -403,6 +509,7 @@ mcpi_http_flow_init(struct mcpi_http_flow *flow, const mcp_allocator *mem,
     flow->gone = NULL;
     mcpi_timer_init(&flow->retry, retry_fire);
     mcpi_http_reply_init(&flow->reply, mem, max_bytes, max_depth);
+    flow->reply.came = mcpi_engine_is_watched(flow->engine) ? reply_came : NULL;
     flow->reply.message = reply_message;
     flow->reply.marked = reply_marked;
     flow->reply.event = reply_event;
@@ -422,6 +529,7 @@ mcpi_http_flow_start(struct mcpi_http_flow *flow, const char *method,
         .body_len = body_len,
     };
 
+    flow->method = method;
     flow->is_get = strcmp(method, "GET") == 0;
     flow->is_resuming = false;
     return flow_request(flow, &opt);
@@ -435,5 +543,9 @@ mcpi_http_flow_resume(struct mcpi_http_flow *flow, const char *event_id)
     if (!flow->ops->fields)
         return MCP_E_INVAL;
     r = mcpi_http_reply_set_id(&flow->reply, event_id);
-    return r < 0 ? r : flow_get(flow);
+    if (r == 0)
+        r = flow_get(flow);
+    if (r == MCP_E_AGAIN)
+        flow->state = MCPI_FLOW_BROKEN;
+    return r;
 }

@@ -5,9 +5,9 @@
  *   STREAM -> BROKEN -> OPENING (a GET with Last-Event-ID) -> STREAM ...
  *
  * OPENING: the request is on its way, no head has come. BROKEN: the stream was lost, or
- * ended by the server, and is taken up again when the timer says so (D8). A flow ends
- * once: `ended` is called, or it was closed and nothing is. Embedded in its owner; loop
- * thread only.
+ * ended by the server, and is taken up again when the timer says so (D8); or it rests,
+ * because it may not be sent yet, and its owner says when. A flow ends once: `ended` is
+ * called, or it was closed and nothing is. Embedded in its owner; loop thread only.
  */
 #ifndef MCPI_LINK_HTTP_FLOW_H
 #define MCPI_LINK_HTTP_FLOW_H
@@ -39,9 +39,11 @@ struct mcpi_http_flow;
 
 /* All but `fields` may close the flow from inside, and free it or begin it anew. */
 struct mcpi_http_flow_ops {
-    /* Write the header lines of a GET that takes it up again, but for Accept and
-     * Last-Event-ID; each with its terminator. NULL: it never is. */
-    void (*fields)(void *user, struct mcpi_buf *into);
+    /* Append the header lines of a GET that takes it up again, but for Accept and
+     * Last-Event-ID; each with its terminator. Negative: they cannot be written, besides
+     * the buffer's own failure; MCP_E_AGAIN: not yet, and it rests; MCP_E_AUTH: that is its
+     * end. NULL: it never is taken up again. */
+    int (*fields)(void *user, struct mcpi_buf *into);
     /* The last byte of the first request has left. NULL ok. */
     void (*sent)(void *user);
     /* A head came: of the first request, or of one that resumes; flow->reply knows its
@@ -59,7 +61,8 @@ struct mcpi_http_flow_ops {
      * a stream that the server ended and that cannot be taken up again; whether that is
      * enough is its owner's to say (reply.messages). Else MCP_E_CLOSED: it was lost, or
      * could not be resumed (D9); MCP_E_HTTP with http: an error without a message, or
-     * any error of a GET; MCP_E_PROTO; MCP_E_LIMIT; MCP_E_NOMEM; MCP_E_SEND_FAILED. */
+     * any error of a GET; MCP_E_PROTO; MCP_E_LIMIT; MCP_E_NOMEM; MCP_E_SEND_FAILED;
+     * MCP_E_AUTH. */
     void (*ended)(void *user, const struct mcpi_fault *fault);
 };
 
@@ -67,13 +70,15 @@ struct mcpi_http_flow {
     struct mcpi_fetcher *fetcher;
     struct mcpi_timers *timers;
     const struct mcpi_log *log;
-    const char *url; /* borrowed; for the GETs */
+    const struct mcpi_engine *engine; /* whose wire this is; NULL: nobody watches */
+    const char *url;                  /* borrowed; for the GETs */
     int64_t idle_us;
     bool resumes; /* a stream with ids that is lost is taken up again: the owner's to
                      set and clear */
     bool reopens; /* also one without any, from its beginning (the GET of a session) */
     enum mcpi_http_flow_state state;
     struct mcpi_fetch *fetch; /* or NULL */
+    const char *method;       /* of this request; a constant */
     struct mcpi_http_reply reply;
     struct mcpi_timer retry;
     unsigned failures; /* in a row */
@@ -88,7 +93,7 @@ struct mcpi_http_flow {
     void *user;
 };
 
-/* Set fetcher, timers, log, url, idle_us, resumes, reopens, ops and user first; the
+/* Set fetcher, timers, log, engine, url, idle_us, resumes, reopens, ops and user first; the
  * rest is made. Also to begin anew one that is over or closed. */
 void mcpi_http_flow_init(struct mcpi_http_flow *flow, const mcp_allocator *mem,
                          size_t max_bytes, size_t max_depth);
@@ -100,9 +105,15 @@ int mcpi_http_flow_start(struct mcpi_http_flow *flow, const char *method,
                          size_t body_len);
 
 /* Begin with a GET after that event: of an earlier stream (B27). "" is from now on. It
- * is tried as often as any that resumes. MCP_E_INVAL: no id; MCP_E_NOMEM: nothing was
- * begun. */
+ * is tried as often as any that resumes. MCP_E_AGAIN: it rests. MCP_E_INVAL: no id;
+ * MCP_E_NOMEM, or what `fields` returned: nothing was begun. */
 int mcpi_http_flow_resume(struct mcpi_http_flow *flow, const char *event_id);
+
+/* Its GET was refused, and may be sent again later: abort it, and rest; also from inside
+ * head. Or it may be now: in the next turn, after the last event, as any other. Nothing
+ * for one that does not rest. */
+void mcpi_http_flow_rest(struct mcpi_http_flow *flow);
+void mcpi_http_flow_wake(struct mcpi_http_flow *flow);
 
 /* Nobody wants it to be taken up again: one that is BROKEN, or was taken up again, is over
  * at once, silently; true then (D7, D11). One that streams for the first time goes on to

@@ -9,12 +9,13 @@
  * answer so too, and if the session is gone the next POST finds out.
  *
  * Calls wait for its first answer, whatever that is: some servers ask on it what belongs
- * to a call, and what they ask is lost if nobody listens yet.
+ * to a call, and what they ask is lost if nobody listens yet. But not for somebody to
+ * allow it: it is opened when that has happened.
  */
 #ifndef MCPI_LINK_HTTP_INLET_H
 #define MCPI_LINK_HTTP_INLET_H
 
-#include "link/http_target.h"
+#include "link/http_permit.h"
 
 /* So long, and no longer: there are servers that say nothing before the first event. */
 #define MCPI_HTTP_INLET_MAX 1000000 /* us */
@@ -32,6 +33,7 @@ struct mcpi_http_inlet {
     bool streamed;       /* it was a stream once */
     bool is_awaited;     /* it is open, and nothing is known of it yet */
     struct mcpi_timer patience;
+    struct mcpi_http_permit permit;
     struct mcpi_http_flow flow;
 };
 
@@ -39,7 +41,7 @@ struct mcpi_http_inlet {
 void mcpi_http_inlet_init(struct mcpi_http_inlet *inlet);
 
 /* Open it, anew if it was open before, in the present session. MCP_E_NOMEM,
- * MCP_E_INVAL: it is closed. */
+ * MCP_E_INVAL, MCP_E_AUTH: it is closed. */
 int mcpi_http_inlet_open(struct mcpi_http_inlet *inlet, const char *version);
 
 /* Silent; in any state. */

@@ -35,7 +35,7 @@ struct post {
     struct mcpi_turn *turn;
     const struct mcpi_http_in *in;
     const struct mcpi_http_known *known;
-    const char *principal;
+    const struct mcpi_http_who *who;
     mcp_doc *doc; /* NULL: somebody else's now */
     struct mcpi_rpc rpc;
     const char *header;  /* MCP-Protocol-Version, or NULL */
@@ -219,7 +219,9 @@ post_receive(struct post *post, struct mcpi_peer *peer, struct mcpi_outlet *outl
     post->arrival.rpc = &post->rpc;
     post->arrival.outlet = outlet;
     post->arrival.version = version;
-    post->arrival.principal = *post->principal ? post->principal : NULL;
+    post->arrival.principal = *post->who->principal ? post->who->principal : NULL;
+    post->arrival.scope = post->who->scope;
+    post->arrival.claims = post->who->claims;
     post->doc = NULL;
     mcpi_peer_receive(peer, &post->arrival, mcpi_loop_now(post->endpoint->loop));
 }
@@ -413,7 +415,7 @@ post_initialize(struct post *post)
     struct mcpi_session *session;
     int r;
 
-    r = mcpi_session_new(post->endpoint, post->principal, &session);
+    r = mcpi_session_new(post->endpoint, post->who->principal, &session);
     if (r == MCP_E_LIMIT)
         return post_refuse(post, 503, MCPI_RPC_INTERNAL_ERROR, "Too many sessions");
     if (r < 0)
@@ -444,7 +446,7 @@ session_named(struct post *post)
                           "Bad request: Mcp-Session-Id must stand once");
         return NULL;
     }
-    session = mcpi_session_find(post->endpoint, id, post->principal);
+    session = mcpi_session_find(post->endpoint, id, post->who->principal);
     if (!session) {
         (void)post_refuse(post, 404, MCPI_RPC_INVALID_REQUEST,
                           "Session not found: it has ended, or never was");
@@ -498,7 +500,7 @@ post_invalid(struct post *post)
 
     if (!post->rpc.fault_answerable && !post->rpc.method_name && id &&
         endpoint->opt.legacy && !endpoint->http->stateless)
-        session = mcpi_session_find(post->endpoint, id, post->principal);
+        session = mcpi_session_find(post->endpoint, id, post->who->principal);
     (void)post_refuse(post, 400, post->rpc.fault, post->rpc.fault_text);
     if (session)
         post_receive(post, session->peer, NULL, NULL);
@@ -560,16 +562,14 @@ session_serve(struct post *post)
 void
 mcpi_endpoint_dispatch(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
                        const struct mcpi_http_in *in,
-                       const struct mcpi_http_known *known, const char *principal)
+                       const struct mcpi_http_known *known,
+                       const struct mcpi_http_who *who)
 {
-    struct post post = {.endpoint = endpoint,
-                        .turn = turn,
-                        .in = in,
-                        .known = known,
-                        .principal = principal};
+    struct post post = {
+        .endpoint = endpoint, .turn = turn, .in = in, .known = known, .who = who};
 
     if (mcpi_http_2024_wants(endpoint, in)) {
-        mcpi_http_2024_serve(endpoint, turn, in, principal);
+        mcpi_http_2024_serve(endpoint, turn, in, who);
         return;
     }
     if (in->method != MCPI_HTTP_POST) {

@@ -18,6 +18,7 @@
 #include "json/value.h"
 
 #define BOM "\xEF\xBB\xBF"
+#define NO_JSON "what came is no JSON"
 
 /* Longest time that a server can ask for: a timer must fire. */
 #define RETRY_MOST_MS ((int64_t)24 * 3600 * 1000)
@@ -166,6 +167,18 @@ mcpi_http_reply_head(struct mcpi_http_reply *reply, const struct mcpi_fetch_head
 
 /* ---- messages -------------------------------------------------------------- */
 
+static void
+message_show(const struct mcpi_http_reply *reply, const char *text, size_t len, int r)
+{
+    const char *fault = NULL;
+
+    if (r == MCP_E_SYNTAX)
+        fault = NO_JSON;
+    else if (r < 0)
+        fault = mcp_status_text(r);
+    reply->came(reply->user, text, len, fault);
+}
+
 /* MCP_E_PROTO: it is none, and reply->fault says why. */
 static int
 message_read(struct mcpi_http_reply *reply, const char *text, size_t len,
@@ -177,8 +190,10 @@ message_read(struct mcpi_http_reply *reply, const char *text, size_t len,
     int r;
 
     r = mcpi_doc_parse(reply->mem, text, len, &limits, &doc);
+    if (reply->came)
+        message_show(reply, text, len, r);
     if (r == MCP_E_SYNTAX) {
-        reply->fault = "what came is no JSON";
+        reply->fault = NO_JSON;
         return MCP_E_PROTO;
     }
     if (r < 0)

@@ -55,6 +55,10 @@ struct mcpi_http_reply {
      * HTTP, not an answer: unless only a modern server gives its code. NULL: all that
      * comes is handed up. */
     const struct mcpi_id *asked;
+    /* What stands where a message should, before anything is done with it. fault: why it
+     * cannot be read, or NULL; then it is JSON. It may not be done with from inside. NULL
+     * ok. */
+    void (*came)(void *user, const char *text, size_t len, const char *fault);
     /* A message came; take the document. Negative: stop, body and end return it. */
     int (*message)(void *user, mcp_doc *take_doc);
     /* An event came that has an id, last_id now; before its message. NULL ok. */

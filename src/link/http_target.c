@@ -36,6 +36,7 @@ mcpi_http_target_flow(const struct mcpi_http_target *target,
     flow->fetcher = target->fetcher;
     flow->timers = mcpi_http_target_timers(target);
     flow->log = mcpi_http_target_log(target);
+    flow->engine = target->engine;
     flow->url = url;
     flow->idle_us = target->idle_us;
     flow->ops = ops;
@@ -95,6 +96,8 @@ mcpi_http_target_enter(struct mcpi_http_target *target,
         mcpi_http_target_leave(target);
     else
         target->sessions++;
+    if (r == 0)
+        MCPI_TELL(target->engine, "a session has begun"); /* its id is a secret */
     return r;
 }
 
@@ -118,7 +121,9 @@ mcpi_http_target_init(struct mcpi_http_target *target,
         return MCP_E_INVAL;
     target->mem = mcpi_loop_mem(opt->loop);
     target->loop = opt->loop;
+    target->engine = opt->engine;
     target->fetcher = opt->fetcher;
+    target->auth = opt->auth;
     target->max_bytes = mcpi_engine_max_bytes(opt->engine);
     target->max_depth = mcpi_engine_max_depth(opt->engine);
     target->idle_us = opt->idle_us;

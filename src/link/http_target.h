@@ -18,10 +18,14 @@
  * limit that counts. */
 #define MCPI_HTTP_LINES_MAX ((size_t)1024 * 1024)
 
+struct mcpi_http_auth;
+
 struct mcpi_http_target {
     const mcp_allocator *mem;
     struct mcpi_loop *loop;
+    const struct mcpi_engine *engine; /* for who watches its wire */
     struct mcpi_fetcher *fetcher;
+    struct mcpi_http_auth *auth; /* or NULL: nothing is signed */
     size_t max_bytes, max_depth; /* of a message */
     int64_t idle_us;
     char *url; /* of the endpoint */
@@ -38,8 +42,9 @@ struct mcpi_http_target_options {
     struct mcpi_loop *loop;
     struct mcpi_engine *engine;
     struct mcpi_fetcher *fetcher;
-    const char *url;    /* copied */
-    const char *fields; /* as in run/fetch.h; copied */
+    struct mcpi_http_auth *auth; /* outlives it; NULL: none */
+    const char *url;             /* copied */
+    const char *fields;          /* as in run/fetch.h; copied */
     size_t fields_len;
     int64_t idle_us;
 };

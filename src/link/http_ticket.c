@@ -10,8 +10,10 @@
  * new owner: ASKED, ANSWERED, WAITING and POSTED are the loop's, ORPHAN is the hook's.
  * So an orphan's answer touches nothing of a server that may be gone.
  */
+#include <mcp/auth.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -19,10 +21,15 @@
 #include "link/http_copy.h"
 #include "link/http_endpoint.h"
 #include "wire/rpc.h"
+#include "json/value.h"
 
 #define PRINCIPAL_MAX 1024
-#define CHALLENGE_MAX 1024 /* with a URL or two in it */
+#define CHALLENGE_MAX 2048 /* with a URL or two in it, and scopes */
+/* Claims are a few hundred bytes; what is longer is for a database. */
+#define CLAIMS_BYTES_MAX 65536
+#define CLAIMS_DEPTH_MAX 32
 #define MESSAGE_MAX 200
+#define NOBODY "Internal error: this is nobody's identity"
 
 enum { ASKED, ANSWERED, WAITING, POSTED, ORPHAN };
 
@@ -35,8 +42,14 @@ struct mcp_http_ticket {
     struct mcpi_turn *turn;  /* NULL: the client has left */
     struct mcpi_http_in *in; /* a copy, once it waits; or NULL */
     atomic_int state;
-    pid_t pid;  /* who waits; set before it does. 0: nobody has */
-    int status; /* 0: allowed */
+    pid_t pid;               /* who waits; set before it does. 0: nobody has */
+    int status;              /* 0: allowed */
+    char *scope;             /* or NULL */
+    char *claims_text;       /* not read yet; or NULL */
+    mcp_doc *claims;         /* counted; or NULL */
+    mcpi_http_last_fn *last; /* or NULL */
+    void *last_user;
+    char nonce[MCPI_HTTP_NONCE];
     char principal[PRINCIPAL_MAX + 1];
     char challenge[CHALLENGE_MAX + 1];
     char message[MESSAGE_MAX + 1];
@@ -48,12 +61,29 @@ ticket_step(mcp_http_ticket *ticket, int from, int to)
     return atomic_compare_exchange_strong(&ticket->state, &from, to);
 }
 
+/* With the credential in it gone. */
+static void
+ticket_drop_copy(mcp_http_ticket *ticket)
+{
+    const struct mcpi_http_in *in = ticket->in;
+
+    for (size_t i = 0; in && i < in->field_count; i++)
+        if (strcasecmp(in->fields[i].name, "Authorization") == 0)
+            explicit_bzero((char *)(uintptr_t)in->fields[i].value,
+                           strlen(in->fields[i].value));
+    mcpi_free(&ticket->mem, ticket->in);
+    ticket->in = NULL;
+}
+
 static void
 ticket_free(mcp_http_ticket *ticket)
 {
     const mcp_allocator mem = ticket->mem;
 
-    mcpi_free(&mem, ticket->in);
+    ticket_drop_copy(ticket);
+    mcpi_free(&mem, ticket->scope);
+    mcpi_free(&mem, ticket->claims_text);
+    mcp_doc_free(ticket->claims);
     mcpi_free(&mem, ticket);
 }
 
@@ -80,18 +110,82 @@ ticket_deny(mcp_http_ticket *ticket, int status, const char *message)
                           strlen(message));
 }
 
-void
-mcp_http_allow(mcp_http_ticket *ticket, const char *principal)
+static void
+ticket_set_principal(mcp_http_ticket *ticket, const char *principal)
 {
     size_t len = principal ? strlen(principal) : 0;
 
-    if (!ticket)
-        return;
     /* Half a name might be somebody else's. */
     if (len > PRINCIPAL_MAX)
         ticket_deny(ticket, 500, "Internal error: the principal's name is too long");
     else
         memcpy(ticket->principal, principal ? principal : "", len + 1);
+}
+
+void
+mcp_http_allow(mcp_http_ticket *ticket, const char *principal)
+{
+    if (!ticket)
+        return;
+    ticket_set_principal(ticket, principal);
+    ticket_answer(ticket);
+}
+
+void
+mcpi_http_ticket_set_nonce(mcp_http_ticket *ticket, const char *nonce)
+{
+    if (strlen(nonce) < sizeof(ticket->nonce))
+        memcpy(ticket->nonce, nonce, strlen(nonce) + 1);
+}
+
+void
+mcpi_http_ticket_set_last(mcp_http_ticket *ticket, mcpi_http_last_fn *fn, void *user)
+{
+    ticket->last = fn;
+    ticket->last_user = user;
+}
+
+/* Keep a text that may be NULL; of what cannot be kept the answer is 503. */
+static char *
+ticket_keep(mcp_http_ticket *ticket, const char *text)
+{
+    char *kept, *at;
+
+    if (!text)
+        return NULL;
+    kept = at = mcpi_alloc(&ticket->mem, strlen(text) + 1);
+    if (kept)
+        (void)mcpi_text_stow(&at, text, strlen(text));
+    else
+        ticket_deny(ticket, 503, "Out of memory");
+    return kept;
+}
+
+void
+mcpi_http_ticket_allow(mcp_http_ticket *ticket, const char *principal,
+                       const char *scope, mcp_doc *claims)
+{
+    ticket_set_principal(ticket, principal);
+    ticket->scope = ticket_keep(ticket, scope);
+    ticket->claims = mcp_doc_ref(claims);
+    ticket_answer(ticket);
+}
+
+void
+mcp_http_allow_identity(mcp_http_ticket *ticket, const mcp_identity *identity)
+{
+    mcp_identity who;
+
+    if (!ticket)
+        return;
+    if (!identity || mcpi_options_read(&who, sizeof(who), identity) < 0 ||
+        !who.principal || !*who.principal || who.key) {
+        ticket_deny(ticket, 500, NOBODY);
+    } else {
+        ticket_set_principal(ticket, who.principal);
+        ticket->scope = ticket_keep(ticket, who.scope);
+        ticket->claims_text = ticket_keep(ticket, who.claims);
+    }
     ticket_answer(ticket);
 }
 
@@ -106,11 +200,9 @@ is_header_value(const char *text)
 }
 
 void
-mcp_http_deny(mcp_http_ticket *ticket, int status, const char *challenge,
-              const char *message)
+mcpi_http_ticket_veto(mcp_http_ticket *ticket, int status, const char *challenge,
+                      const char *message)
 {
-    if (!ticket)
-        return;
     if (status < 400 || status > 599)
         status = 403;
     if (!message)
@@ -118,6 +210,15 @@ mcp_http_deny(mcp_http_ticket *ticket, int status, const char *challenge,
     ticket_deny(ticket, status, message);
     if (challenge && strlen(challenge) <= CHALLENGE_MAX && is_header_value(challenge))
         memcpy(ticket->challenge, challenge, strlen(challenge) + 1);
+}
+
+void
+mcp_http_deny(mcp_http_ticket *ticket, int status, const char *challenge,
+              const char *message)
+{
+    if (!ticket)
+        return;
+    mcpi_http_ticket_veto(ticket, status, challenge, message);
     ticket_answer(ticket);
 }
 
@@ -144,19 +245,63 @@ ticket_refuse(mcp_http_ticket *ticket, struct mcpi_turn *turn)
     (void)mcpi_turn_reply(turn, &out); /* the carrier keeps what has not left */
 }
 
+/* Here, because what is made of it lives as long as the request, and the ticket's own
+ * copy of the allocator does not. */
+static void
+ticket_read_claims(mcp_http_ticket *ticket)
+{
+    const struct mcpi_json_limits limits = {CLAIMS_BYTES_MAX, CLAIMS_DEPTH_MAX};
+    const char *text = ticket->claims_text;
+    int r;
+
+    if (!text || ticket->status != 0)
+        return;
+    r = mcpi_doc_parse(ticket->endpoint->mem, text, strlen(text), &limits,
+                       &ticket->claims);
+    if (r == MCP_E_NOMEM)
+        ticket_deny(ticket, 503, "Out of memory");
+    else if (r < 0 ||
+             mcp_json_get_type(mcp_doc_root(ticket->claims)) != MCP_JSON_OBJECT)
+        ticket_deny(ticket, 500, NOBODY);
+}
+
+static mcp_http_request
+request_of(const struct mcpi_http_in *in)
+{
+    return MCP_HTTP_REQUEST(.method = in->method_name, .target = in->target,
+                            .fields = in->fields, .field_count = in->field_count,
+                            .body = in->body, .body_length = in->body_len,
+                            .address = in->address, .secure = in->secure);
+}
+
+static void
+ticket_look_again(mcp_http_ticket *ticket, const struct mcpi_http_in *in)
+{
+    const mcp_http_request request = request_of(in);
+
+    if (ticket->status == 0 && ticket->last)
+        ticket->last(ticket->last_user, &request, ticket->scope ? ticket->scope : "",
+                     ticket);
+}
+
 /* The verdict is here and so is the client. */
 static void
 ticket_conclude(mcp_http_ticket *ticket, struct mcpi_turn *turn,
                 const struct mcpi_http_in *in)
 {
+    struct mcpi_http_who who = {ticket->principal, ticket->scope, NULL};
     struct mcpi_http_known room;
 
+    ticket_read_claims(ticket);
+    ticket_look_again(ticket, in);
+    who.claims = ticket->claims;
+    memcpy(turn->nonce, ticket->nonce, sizeof(turn->nonce));
     if (ticket->status != 0) {
         ticket_refuse(ticket, turn);
         return;
     }
     mcpi_endpoint_dispatch(ticket->endpoint, turn, in, mcpi_http_known_of(in, &room),
-                           ticket->principal);
+                           &who);
 }
 
 static void
@@ -183,8 +328,7 @@ ticket_abandon(mcp_http_ticket *ticket)
     struct mcpi_endpoint *endpoint = ticket->endpoint;
 
     ticket->turn = NULL;
-    mcpi_free(&ticket->mem, ticket->in);
-    ticket->in = NULL;
+    ticket_drop_copy(ticket);
     if (atomic_load(&ticket->state) == POSTED)
         return; /* its post frees it */
     mcpi_list_remove(&ticket->in_endpoint);
@@ -279,10 +423,7 @@ mcpi_endpoint_identify(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
     ticket->mem = *endpoint->mem;
     ticket->loop = endpoint->loop;
     ticket->endpoint = endpoint;
-    request = MCP_HTTP_REQUEST(.method = in->method_name, .target = in->target,
-                               .fields = in->fields, .field_count = in->field_count,
-                               .body = in->body, .body_length = in->body_len,
-                               .address = in->address, .secure = in->secure);
+    request = request_of(in);
     http->identify(http->identify_user, &request, ticket);
     if (atomic_load(&ticket->state) == ASKED && ticket_wait(ticket, turn, in))
         return;

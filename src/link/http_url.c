@@ -1,6 +1,7 @@
 /* http_url.c - URLs of HTTP, as far as a client must look into one */
 #include "link/http_url.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Views of a URL. */
@@ -236,4 +237,28 @@ mcpi_http_url_resolve(struct mcpi_buf *into, const char *base, const char *refer
         return write_whole(into, &of_base, &url);
     }
     return write_relative(into, &of_base, text_until(text, "#"));
+}
+
+const char *
+mcpi_http_url_show(const char *url, bool whole, char *into, size_t size)
+{
+    struct text path = {"/", 1};
+    struct origin origin;
+    struct url parts;
+
+    if (!url_read((struct text){url, strlen(url)}, &parts) ||
+        !url_origin(&parts, &origin)) {
+        (void)snprintf(into, size, "?");
+        return into;
+    }
+    if (text_begins(parts.rest, "/"))
+        path = text_until(parts.rest, "?");
+    if (whole)
+        (void)snprintf(into, size, "%s://%.*s:%.*s%.*s",
+                       origin.secure ? "https" : "http", (int)origin.host.len,
+                       origin.host.at, (int)origin.port.len, origin.port.at,
+                       (int)path.len, path.at);
+    else
+        (void)snprintf(into, size, "%.*s", (int)path.len, path.at);
+    return into;
 }

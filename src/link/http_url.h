@@ -22,4 +22,9 @@ bool mcpi_http_url_valid(const char *url, size_t len);
 int mcpi_http_url_resolve(struct mcpi_buf *into, const char *base,
                           const char *reference, size_t len);
 
+/* What may be told of a valid URL, terminated and cut to size: its path, with scheme,
+ * host and port if `whole`. Not who we are, and not what is asked for: secrets. Returns
+ * into. */
+const char *mcpi_http_url_show(const char *url, bool whole, char *into, size_t size);
+
 #endif

@@ -9,6 +9,7 @@ mcpi_pipe_init(struct mcpi_pipe *pipe, const struct mcpi_engine *engine,
                struct mcpi_peer *peer)
 {
     pipe->peer = peer;
+    pipe->engine = engine;
     pipe->mem = mcpi_engine_mem(engine);
     pipe->max_bytes = mcpi_engine_max_bytes(engine);
     pipe->max_depth = mcpi_engine_max_depth(engine);
@@ -46,6 +47,15 @@ mcpi_pipe_space(struct mcpi_pipe *pipe, size_t *ret_room)
     return mcpi_line_space(&pipe->in, ret_room);
 }
 
+/* It is shown first: who answers what came must not be seen to do so before. */
+static void
+pipe_garbled(struct mcpi_pipe *pipe, int rpc_code, const char *why, const char *text,
+             size_t len, int64_t now)
+{
+    mcpi_engine_tell_garbled(pipe->engine, why, text, len);
+    mcpi_peer_garbled(pipe->peer, rpc_code, why, now);
+}
+
 static void
 pipe_dispatch(struct mcpi_pipe *pipe, const char *text, size_t len, int64_t now)
 {
@@ -54,15 +64,17 @@ pipe_dispatch(struct mcpi_pipe *pipe, const char *text, size_t len, int64_t now)
     int r;
 
     r = mcpi_doc_parse(pipe->mem, text, len, &limits, &arrival.take_doc);
-    if (r == 0)
+    if (r == 0) {
+        mcpi_engine_came(pipe->engine, text, len);
         mcpi_peer_receive(pipe->peer, &arrival, now);
-    else if (r == MCP_E_SYNTAX)
-        mcpi_peer_garbled(pipe->peer, MCPI_RPC_PARSE_ERROR, "Parse error", now);
-    else if (r == MCP_E_LIMIT)
-        mcpi_peer_garbled(pipe->peer, MCPI_RPC_INVALID_REQUEST,
-                          "Invalid request: nested too deep", now);
-    else
+    } else if (r == MCP_E_SYNTAX) {
+        pipe_garbled(pipe, MCPI_RPC_PARSE_ERROR, "Parse error", text, len, now);
+    } else if (r == MCP_E_LIMIT) {
+        pipe_garbled(pipe, MCPI_RPC_INVALID_REQUEST, "Invalid request: nested too deep",
+                     text, len, now);
+    } else {
         mcpi_peer_fail(pipe->peer, r, "no memory to read a message");
+    }
 }
 
 void
@@ -78,18 +90,20 @@ mcpi_pipe_filled(struct mcpi_pipe *pipe, size_t len, int64_t now)
         if (r > 0)
             pipe_dispatch(pipe, text, text_len, now);
         else
-            mcpi_peer_garbled(pipe->peer, MCPI_RPC_INVALID_REQUEST,
-                              "Invalid request: message too long", now);
+            pipe_garbled(pipe, MCPI_RPC_INVALID_REQUEST,
+                         "Invalid request: message too long", "", 0, now);
     }
 }
 
 void
 mcpi_pipe_ended(struct mcpi_pipe *pipe, int64_t now)
 {
-    if (mcpi_line_partial(&pipe->in))
-        mcpi_peer_garbled(pipe->peer, MCPI_RPC_PARSE_ERROR,
-                          "Parse error: the input ends in the middle of a message",
-                          now);
+    const struct mcpi_line *in = &pipe->in;
+
+    if (mcpi_line_partial(in))
+        pipe_garbled(pipe, MCPI_RPC_PARSE_ERROR,
+                     "Parse error: the input ends in the middle of a message",
+                     in->buf.data + in->start, in->buf.len - in->start, now);
     mcpi_peer_input_ended(pipe->peer, now);
 }
 

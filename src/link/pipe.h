@@ -23,6 +23,7 @@ struct mcpi_pipe_sent {
 
 struct mcpi_pipe {
     struct mcpi_peer *peer;
+    const struct mcpi_engine *engine;
     const mcp_allocator *mem;
     size_t max_bytes, max_depth;
     struct mcpi_line in;

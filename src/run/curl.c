@@ -14,6 +14,8 @@
 #include "run/curl.h"
 
 #include <assert.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -27,18 +29,28 @@
 /* CURLMOPT_QUICK_EXIT of 8.20: to free it does not wait for names. Others refuse it. */
 #define QUICK_EXIT ((CURLMoption)21)
 
+/* Handles of one kind. */
+struct stock {
+    CURL *model; /* all are copies of it */
+    CURL *spares[SPARES];
+    size_t count;
+};
+
+/* With our certificate, and without: of these there are none if there is no such. */
+enum { NAMED, ANONYMOUS, STOCKS };
+
 struct fetcher {
     struct mcpi_fetcher base;
     struct mcpi_curl_scene scene;
     CURLM *multi;
-    CURL *model; /* all handles are copies of it */
-    CURL *spares[SPARES];
-    size_t spare_count;
+    struct stock stocks[STOCKS];
     struct mcpi_timer timer; /* libcurl's one timeout */
     struct mcpi_list waiting, open, dead;
     bool inside;    /* libcurl is at work, so that it may not be called */
     size_t handles; /* that it has */
     size_t idle_connections;
+    struct curl_slist *names; /* whose addresses are given; libcurl borrows them */
+    char texts[];             /* of the scene */
 };
 
 /* ---- libcurl's handles ------------------------------------------------------ */
@@ -59,21 +71,36 @@ fetch_of(CURL *easy)
     return (struct mcpi_curl_fetch *)(void *)private;
 }
 
-static CURL *
-easy_take(struct fetcher *fetcher)
+static struct stock *
+fetcher_stock(struct fetcher *fetcher, bool anonymous)
 {
-    if (fetcher->spare_count > 0)
-        return fetcher->spares[--fetcher->spare_count];
-    return curl_easy_duphandle(fetcher->model);
+    struct stock *other = &fetcher->stocks[ANONYMOUS];
+
+    return anonymous && other->model ? other : &fetcher->stocks[NAMED];
+}
+
+static CURL *
+stock_take(struct stock *stock)
+{
+    return stock->count > 0 ? stock->spares[--stock->count]
+                            : curl_easy_duphandle(stock->model);
 }
 
 static void
-easy_give(struct fetcher *fetcher, CURL *easy)
+stock_give(struct stock *stock, CURL *easy)
 {
-    if (fetcher->spare_count < SPARES)
-        fetcher->spares[fetcher->spare_count++] = easy;
+    if (stock->count < SPARES)
+        stock->spares[stock->count++] = easy;
     else
         curl_easy_cleanup(easy);
+}
+
+static void
+stock_done(struct stock *stock)
+{
+    while (stock->count > 0)
+        curl_easy_cleanup(stock->spares[--stock->count]);
+    curl_easy_cleanup(stock->model);
 }
 
 /* libcurl counts connections that are in use among those that it keeps. */
@@ -123,11 +150,11 @@ fetch_remove(struct mcpi_curl_fetch *fetch)
 static void
 fetch_free(struct mcpi_curl_fetch *fetch)
 {
-    struct fetcher *fetcher = fetcher_of(fetch);
+    struct stock *stock = fetcher_stock(fetcher_of(fetch), fetch->anonymous);
     CURL *easy = fetch->easy;
 
     mcpi_curl_fetch_free(fetch);
-    easy_give(fetcher, easy);
+    stock_give(stock, easy);
 }
 
 /* ---- endings ---------------------------------------------------------------- */
@@ -316,7 +343,8 @@ fetcher_start(struct mcpi_fetcher *self, const struct mcpi_fetch_options *opt,
               struct mcpi_fetch **ret_fetch)
 {
     struct fetcher *fetcher = MCPI_CONTAINER(self, struct fetcher, base);
-    CURL *easy = easy_take(fetcher);
+    struct stock *stock = fetcher_stock(fetcher, opt->anonymous);
+    CURL *easy = stock_take(stock);
     struct mcpi_curl_fetch *fetch;
     int r;
 
@@ -324,7 +352,7 @@ fetcher_start(struct mcpi_fetcher *self, const struct mcpi_fetch_options *opt,
         return MCP_E_NOMEM;
     r = mcpi_curl_fetch_new(&fetcher->scene, opt, easy, &fetch);
     if (r < 0) {
-        easy_give(fetcher, easy);
+        stock_give(stock, easy);
         return r;
     }
     fetch->base.fetcher = self;
@@ -361,28 +389,48 @@ fetcher_phase(const struct mcpi_fetch *base)
     return mcpi_curl_fetch_look(MCPI_CONTAINER(base, struct mcpi_curl_fetch, base));
 }
 
-static bool
-fetcher_is_fresh(const struct mcpi_fetch *base)
-{
-    struct mcpi_curl_fetch *fetch = MCPI_CONTAINER(base, struct mcpi_curl_fetch, base);
-    long made = 0;
+/* ---- making it -------------------------------------------------------------- */
 
-    (void)curl_easy_getinfo(fetch->easy, CURLINFO_NUM_CONNECTS, &made);
-    return made > 0;
+/* Where libcurl looks for one, if none is given. */
+static bool
+environment_has_proxy(void)
+{
+    static const char *const names[] = {"http_proxy", "https_proxy", "HTTPS_PROXY",
+                                        "all_proxy", "ALL_PROXY"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (getenv(names[i])) /* NOLINT(concurrency-mt-unsafe) */
+            return true;
+    return false;
 }
 
-/* ---- making it -------------------------------------------------------------- */
+static int
+names_make(struct fetcher *fetcher, const char *const *lines)
+{
+    CURL *model = fetcher->stocks[NAMED].model;
+    struct curl_slist *longer;
+
+    for (; lines && *lines; lines++) {
+        longer = curl_slist_append(fetcher->names, *lines);
+        if (!longer)
+            return MCP_E_NOMEM;
+        fetcher->names = longer;
+    }
+    (void)curl_easy_setopt(model, CURLOPT_RESOLVE, fetcher->names);
+    return 0;
+}
 
 static int
 multi_make(struct fetcher *fetcher)
 {
+    CURL *model = fetcher->stocks[NAMED].model;
     CURLM *multi = curl_multi_init();
 
     fetcher->multi = multi;
-    if (!multi || mcpi_curl_fetch_prepare(fetcher->model) != CURLE_OK)
+    if (!multi || mcpi_curl_fetch_prepare(model) != CURLE_OK)
         return MCP_E_NOMEM;
-    (void)curl_easy_setopt(fetcher->model, CURLOPT_CLOSESOCKETFUNCTION, on_close);
-    (void)curl_easy_setopt(fetcher->model, CURLOPT_CLOSESOCKETDATA, fetcher);
+    (void)curl_easy_setopt(model, CURLOPT_CLOSESOCKETFUNCTION, on_close);
+    (void)curl_easy_setopt(model, CURLOPT_CLOSESOCKETDATA, fetcher);
     (void)curl_multi_setopt(multi, QUICK_EXIT, 1L);
     (void)curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_socket);
     (void)curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, fetcher);
@@ -391,15 +439,28 @@ multi_make(struct fetcher *fetcher)
     return 0;
 }
 
+/* The other handles, once the named ones are all that they are to be. Without a
+ * certificate they would be the same. */
+static int
+anonymous_make(struct fetcher *fetcher, const struct mcpi_curl_options *opt)
+{
+    struct stock *other = &fetcher->stocks[ANONYMOUS];
+
+    if (!opt->cert_file && !opt->key_file)
+        return 0;
+    other->model = mcpi_curl_easy_new_anonymous(fetcher->stocks[NAMED].model);
+    return other->model ? 0 : MCP_E_NOMEM;
+}
+
 static void
 fetcher_init(struct fetcher *fetcher, const struct mcpi_curl_options *opt)
 {
     struct mcpi_curl_scene *scene = &fetcher->scene;
+    char *at = fetcher->texts;
 
     fetcher->base.start = fetcher_start;
     fetcher->base.abort = fetcher_abort;
     fetcher->base.phase = fetcher_phase;
-    fetcher->base.is_fresh = fetcher_is_fresh;
     fetcher->idle_connections = opt->idle_connections > 0 ? opt->idle_connections
                                                           : IDLE_CONNECTIONS;
     mcpi_timer_init(&fetcher->timer, on_timer);
@@ -410,6 +471,11 @@ fetcher_init(struct fetcher *fetcher, const struct mcpi_curl_options *opt)
     scene->loop = opt->loop;
     scene->head_bytes = opt->head_bytes > 0 ? opt->head_bytes : HEAD_BYTES;
     scene->follow_any = opt->follow_any;
+    scene->proxies = opt->proxy ? opt->proxy[0] != '\0' : environment_has_proxy();
+    scene->no_proxy = mcpi_text_stow(&at, opt->no_proxy,
+                                     opt->no_proxy ? strlen(opt->no_proxy) : 0);
+    scene->connecting = opt->connecting;
+    scene->connecting_user = opt->connecting_user;
     scene->silent = on_silent;
     mcpi_list_init(&scene->sending);
     mcpi_curl_watches_init(&scene->watches, opt->loop, on_ready, fetcher);
@@ -419,15 +485,17 @@ int
 mcpi_curl_new(const struct mcpi_curl_options *opt, struct mcpi_fetcher **ret_fetcher,
               mcp_error *err)
 {
+    size_t texts = opt->no_proxy ? strlen(opt->no_proxy) + 1 : 0;
     struct fetcher *fetcher;
     int r;
 
-    fetcher = mcpi_alloc_zero(mcpi_loop_mem(opt->loop), sizeof(*fetcher));
+    fetcher = mcpi_alloc_zero(mcpi_loop_mem(opt->loop), sizeof(*fetcher) + texts);
     if (!fetcher)
         return mcpi_error_set(err, MCP_E_NOMEM, "out of memory for HTTP");
     fetcher_init(fetcher, opt);
-    r = mcpi_curl_easy_new(opt, &fetcher->model, err);
-    if (r == 0 && multi_make(fetcher) < 0)
+    r = mcpi_curl_easy_new(opt, &fetcher->stocks[NAMED].model, err);
+    if (r == 0 && (names_make(fetcher, opt->resolve) < 0 || multi_make(fetcher) < 0 ||
+                   anonymous_make(fetcher, opt) < 0))
         r = mcpi_error_set(err, MCP_E_NOMEM, "out of memory for HTTP");
     if (r < 0) {
         mcpi_curl_free(&fetcher->base);
@@ -460,9 +528,9 @@ mcpi_curl_free(struct mcpi_fetcher *fetcher)
     mcpi_sigpipe_hold(&before); /* last words of TLS */
     (void)curl_multi_cleanup(self->multi);
     mcpi_sigpipe_release(&before);
-    while (self->spare_count > 0)
-        curl_easy_cleanup(self->spares[--self->spare_count]);
-    curl_easy_cleanup(self->model);
+    for (size_t i = 0; i < STOCKS; i++)
+        stock_done(&self->stocks[i]);
+    curl_slist_free_all(self->names);
     mcpi_timer_disarm(mcpi_loop_timers(self->scene.loop), &self->timer);
     mcpi_curl_watches_done(&self->scene.watches);
     mcpi_curl_url_unref(self->scene.url);

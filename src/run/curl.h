@@ -10,6 +10,14 @@
  * A POST of which a byte has left is never sent again, whatever becomes of its
  * connection (B29), but for a redirect that is followed; other methods may be repeated
  * once a connection that was used before turns out to be dead.
+ *
+ * Who may not go near (`nearest`) is held up where sockets are opened, for each address
+ * that is tried, and again when a connection is there, for it may be one that was kept.
+ * Over a proxy only an address in the URL itself is looked at. A proxy is known by its
+ * port, which is not the URL's; if it is, the proxy must not be too near either.
+ *
+ * What is plain http to loopback, as the URL has it, goes over no proxy, whoever names
+ * one: it is not for others to read, and who may go there is looked at.
  */
 #ifndef MCPI_RUN_CURL_H
 #define MCPI_RUN_CURL_H
@@ -20,17 +28,25 @@
 /* Zero or NULL means the default; texts are copied. */
 struct mcpi_curl_options {
     struct mcpi_loop *loop;
-    const char *proxy;             /* a URL; NULL: as the environment says; "": none */
+    const char *proxy;             /* a URL; NULL: as the environment says; "": none;
+                                        not used for http to loopback */
     const char *no_proxy;          /* hosts, with commas between */
     const char *ca_file, *ca_path; /* whom to trust; both NULL: as the system does */
     const char *cert_file, *key_file, *key_password; /* of ours; PEM */
-    bool no_verify;     /* any certificate of a server will do: for tests only */
-    bool follow_any;    /* redirects to other origins too; but Authorization, Cookie and
-                             Mcp-Session-Id do not go along */
+    bool no_verify;  /* any certificate of a server will do: for tests only */
+    bool follow_any; /* redirects to other origins too; but Authorization, Cookie, DPoP
+                             and Mcp-Session-Id do not go along */
     int64_t connect_us; /* name, connection and TLS: 10 s */
     size_t head_bytes;  /* longest head of an answer, with all that is provisional and
                            all trailers: 64 KiB */
     size_t idle_connections; /* kept for later: 64 */
+    /* For tests. Names whose addresses are known: lines "host:port:address", with more
+     * addresses behind commas, NULL at the end. And who is told where each connection
+     * goes, and may send it elsewhere: *address is a copy with room for any; what it was
+     * counts as where it is, whatever it becomes. */
+    const char *const *resolve;
+    void (*connecting)(void *user, struct sockaddr *address);
+    void *connecting_user;
 };
 
 /* Redirects that are followed, one after the other. */

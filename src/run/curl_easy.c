@@ -125,9 +125,9 @@ easy_set_texts(CURL *easy, const struct mcpi_curl_options *opt)
         CURLoption option;
         const char *text;
     } texts[] = {
-        {CURLOPT_PROTOCOLS_STR, "http,https"}, {CURLOPT_PROXY, opt->proxy},
-        {CURLOPT_NOPROXY, opt->no_proxy},      {CURLOPT_SSLCERT, opt->cert_file},
-        {CURLOPT_SSLKEY, opt->key_file},       {CURLOPT_KEYPASSWD, opt->key_password},
+        {CURLOPT_PROTOCOLS_STR, "http,https"},  {CURLOPT_PROXY, opt->proxy},
+        {CURLOPT_SSLCERT, opt->cert_file},      {CURLOPT_SSLKEY, opt->key_file},
+        {CURLOPT_KEYPASSWD, opt->key_password},
     };
     CURLcode code = easy_set_authorities(easy, opt->ca_file, opt->ca_path);
 
@@ -174,6 +174,20 @@ mcpi_curl_easy_new(const struct mcpi_curl_options *opt, CURL **ret_easy, mcp_err
     curl_easy_cleanup(easy);
     return mcpi_error_set(err, code == CURLE_OUT_OF_MEMORY ? MCP_E_NOMEM : MCP_E_INVAL,
                           "an option of HTTP: %s", curl_easy_strerror(code));
+}
+
+/* To set nothing cannot fail. */
+CURL *
+mcpi_curl_easy_new_anonymous(CURL *easy)
+{
+    CURL *anonymous = curl_easy_duphandle(easy);
+
+    if (!anonymous)
+        return NULL;
+    (void)curl_easy_setopt(anonymous, CURLOPT_SSLCERT, NULL);
+    (void)curl_easy_setopt(anonymous, CURLOPT_SSLKEY, NULL);
+    (void)curl_easy_setopt(anonymous, CURLOPT_KEYPASSWD, NULL);
+    return anonymous;
 }
 
 /* ---- endings ---------------------------------------------------------------- */

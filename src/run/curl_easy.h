@@ -12,6 +12,10 @@
 int mcpi_curl_easy_new(const struct mcpi_curl_options *opt, CURL **ret_easy,
                        mcp_error *err);
 
+/* One more, without a certificate of ours: libcurl keeps connections and sessions of TLS
+ * that were made with one apart from its own. NULL: no memory. */
+CURL *mcpi_curl_easy_new_anonymous(CURL *easy);
+
 /* The status and the sentence for how a transfer ended, if nothing of ours ended it.
  * text: libcurl's own, may be ""; open_errno: why there was no socket, or 0. The
  * sentence goes to why, cut to size. */

@@ -2,6 +2,7 @@
 #include "run/curl_fetch.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,8 @@
 #include "base/text.h"
 #include "run/curl_easy.h"
 #include "run/curl_lines.h"
+
+#define TOO_NEAR "the address is not to be reached from here"
 
 struct head {
     struct mcpi_fetch_head base;
@@ -76,6 +79,63 @@ on_idle(struct mcpi_timer *timer, int64_t now)
     fetch->scene->silent(fetch);
 }
 
+/* ---- where it goes ---------------------------------------------------------- */
+
+/* Who connects to the server itself connects to the URL's port. */
+static bool
+fetch_is_proxied(const struct mcpi_curl_fetch *fetch, unsigned port)
+{
+    return fetch->scene->proxies && !fetch->url->direct && port != fetch->url->port;
+}
+
+/* An address in the URL counts too, for a proxy goes there for us. */
+static bool
+fetch_may_go(const struct mcpi_curl_fetch *fetch, enum mcpi_address_kind kind)
+{
+    return mcpi_address_may(kind, fetch->nearest) &&
+           mcpi_address_may(fetch->url->near, fetch->nearest);
+}
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+    struct sockaddr_storage room;
+};
+
+/* Before a socket is opened for it; ANY: it is a proxy's. */
+static enum mcpi_address_kind
+fetch_judge_address(const struct mcpi_curl_fetch *fetch, const union address *to)
+{
+    unsigned port = 0;
+
+    if (to->any.sa_family == AF_INET)
+        port = ntohs(to->four.sin_port);
+    else if (to->any.sa_family == AF_INET6)
+        port = ntohs(to->six.sin6_port);
+    if (fetch_is_proxied(fetch, port))
+        return MCPI_ADDRESS_ANY;
+    return mcpi_address_kind(&to->any);
+}
+
+/* Once there is a connection, which may be one that was kept. If nobody knows where it
+ * is, then not where it may go, if there is a limit. */
+static enum mcpi_address_kind
+fetch_judge_peer(const struct mcpi_curl_fetch *fetch, const char *ip, int port,
+                 int local_port)
+{
+    const struct mcpi_curl_scene *scene = fetch->scene;
+    bool limited = fetch->nearest != MCPI_ADDRESS_ANY;
+
+    if (scene->connecting)
+        return mcpi_curl_watches_kind(&scene->watches, local_port);
+    if (fetch_is_proxied(fetch, (unsigned)port))
+        return MCPI_ADDRESS_ANY;
+    if (ip[0] == '\0')
+        return limited ? MCPI_ADDRESS_SPECIAL : MCPI_ADDRESS_PUBLIC;
+    return mcpi_address_kind_of_host(ip, strlen(ip));
+}
+
 /* ---- called by libcurl ------------------------------------------------------ */
 
 /* Asked before it begins, which may be once more. */
@@ -101,9 +161,15 @@ on_begin(void *user, char *ip, char *local_ip, int port, int local_port)
     struct mcpi_curl_fetch *fetch = user;
     struct mcpi_curl_scene *scene = fetch->scene;
 
-    (void)ip, (void)local_ip, (void)port, (void)local_port;
+    (void)local_ip;
     if (!fetch_may_begin(fetch))
         return CURL_PREREQFUNC_ABORT;
+    fetch->from = fetch_judge_peer(fetch, ip, port, local_port);
+    if (!fetch_may_go(fetch, fetch->from)) {
+        fetch->stop = MCP_E_SEND_FAILED;
+        (void)snprintf(fetch->why, sizeof(fetch->why), TOO_NEAR);
+        return CURL_PREREQFUNC_ABORT;
+    }
     fetch->begun = true;
     fetch->connecting = false;
     (void)curl_easy_getinfo(fetch->easy, CURLINFO_REQUEST_SIZE, &fetch->mark);
@@ -116,14 +182,21 @@ on_begin(void *user, char *ip, char *local_ip, int port, int local_port)
 }
 
 static const char *
-head_find(const struct mcpi_fetch_head *base, const char *name)
+head_find_nth(const struct mcpi_fetch_head *base, const char *name, unsigned number)
 {
     const struct head *head = (const struct head *)(const void *)base;
     struct curl_header *found;
 
-    if (curl_easy_header(head->easy, name, 0, CURLH_HEADER, -1, &found) != CURLHE_OK)
+    if (curl_easy_header(head->easy, name, number, CURLH_HEADER, -1, &found) !=
+        CURLHE_OK)
         return NULL;
     return found->value;
+}
+
+static const char *
+head_find(const struct mcpi_fetch_head *base, const char *name)
+{
+    return head_find_nth(base, name, 0);
 }
 
 static int
@@ -133,7 +206,8 @@ fetch_be_sent_on(struct mcpi_curl_fetch *fetch, long status, const char *locatio
                                           .location = location,
                                           .status = status,
                                           .count = fetch->redirects,
-                                          .follow_any = fetch->scene->follow_any};
+                                          .follow_any = fetch->scene->follow_any &&
+                                                        !fetch->within};
     bool foreign;
     char *target;
     int r;
@@ -146,6 +220,8 @@ fetch_be_sent_on(struct mcpi_curl_fetch *fetch, long status, const char *locatio
     curl_free(target);
     if (r == 0 && foreign)
         fetch->lines = mcpi_curl_lines_drop_secrets(fetch->lines);
+    if (r == 0 && fetch->ops->redirected)
+        fetch->ops->redirected(fetch->user, (int)status, fetch->next->text);
     return r;
 }
 
@@ -166,7 +242,10 @@ fetch_log(const struct mcpi_curl_fetch *fetch, long status)
 static int
 fetch_take_head(struct mcpi_curl_fetch *fetch, long status)
 {
-    struct head head = {.base = {.status = (int)status, .find = head_find},
+    struct head head = {.base = {.status = (int)status,
+                                 .find = head_find,
+                                 .find_nth = head_find_nth,
+                                 .from = fetch->from},
                         .easy = fetch->easy};
     const char *location = NULL;
 
@@ -176,7 +255,7 @@ fetch_take_head(struct mcpi_curl_fetch *fetch, long status)
         mcpi_curl_fetch_tell_sent(fetch); /* it is answered: enough was read of it */
     if (fetch->over)
         return 0;
-    if (mcpi_curl_url_is_redirect(status))
+    if (!fetch->stays && mcpi_curl_url_is_redirect(status))
         location = head_find(&head.base, "Location");
     if (location)
         return fetch_be_sent_on(fetch, status, location);
@@ -236,6 +315,45 @@ on_body(char *data, size_t size, size_t count, void *user)
     return fetch_taken(fetch, fetch->ops->body(fetch->user, data, len), len);
 }
 
+/* A test sends it elsewhere, if it likes. */
+static void
+scene_bend(const struct mcpi_curl_scene *scene, struct curl_sockaddr *address,
+           union address *to)
+{
+    if (!scene->connecting)
+        return;
+    scene->connecting(scene->connecting_user, &to->any);
+    address->family = to->any.sa_family;
+    address->addrlen = to->any.sa_family == AF_INET6 ? sizeof(to->six)
+                                                     : sizeof(to->four);
+    memcpy(&address->addr, to, address->addrlen);
+}
+
+static int
+fetch_open(struct mcpi_curl_fetch *fetch, struct curl_sockaddr *address)
+{
+    struct mcpi_curl_watches *watches = &fetch->scene->watches;
+    enum mcpi_address_kind kind;
+    union address to = {.any = {.sa_family = AF_UNSPEC}};
+    int fd;
+
+    memcpy(&to, &address->addr,
+           address->addrlen < sizeof(to) ? address->addrlen : sizeof(to));
+    kind = fetch_judge_address(fetch, &to);
+    if (!fetch_may_go(fetch, kind)) {
+        fetch->too_near = true;
+        return -1;
+    }
+    scene_bend(fetch->scene, address, &to);
+    fd = mcpi_curl_watches_open(watches, address);
+    if (fd < 0)
+        fetch->open_errno = errno;
+    else
+        mcpi_curl_watches_mark(watches, fd, kind);
+    return fd;
+}
+
+/* libcurl tries the next address if there is no socket for this one. */
 static curl_socket_t
 on_open(void *user, curlsocktype purpose, struct curl_sockaddr *address)
 {
@@ -246,11 +364,8 @@ on_open(void *user, curlsocktype purpose, struct curl_sockaddr *address)
     if (!fetch_may_begin(fetch))
         return CURL_SOCKET_BAD;
     fetch->connecting = true;
-    fd = mcpi_curl_watches_open(&fetch->scene->watches, address);
-    if (fd >= 0)
-        return fd;
-    fetch->open_errno = errno;
-    return CURL_SOCKET_BAD;
+    fd = fetch_open(fetch, address);
+    return fd >= 0 ? fd : CURL_SOCKET_BAD;
 }
 
 /* ---- its beginning ---------------------------------------------------------- */
@@ -292,12 +407,17 @@ easy_set_method(CURL *easy, const struct mcpi_curl_fetch *fetch)
     return code;
 }
 
-/* The text is for older versions, that remember the one of an earlier request. */
+/* The text is for older versions, that remember the one of an earlier request. The
+ * environment may name a proxy at any time: whether there is one is not asked. */
 static CURLcode
-easy_set_url(CURL *easy, const struct mcpi_curl_url *url)
+easy_set_url(CURL *easy, const struct mcpi_curl_fetch *fetch)
 {
+    const struct mcpi_curl_url *url = fetch->url;
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_NOPROXY,
+                                     url->direct ? "*" : fetch->scene->no_proxy);
+
     (void)curl_easy_setopt(easy, CURLOPT_CURLU, url->parsed);
-    return curl_easy_setopt(easy, CURLOPT_URL, url->text);
+    return code ? code : curl_easy_setopt(easy, CURLOPT_URL, url->text);
 }
 
 static CURLcode
@@ -306,7 +426,7 @@ easy_set_request(CURL *easy, struct mcpi_curl_fetch *fetch)
     CURLcode code = easy_set_method(easy, fetch);
 
     if (!code)
-        code = easy_set_url(easy, fetch->url);
+        code = easy_set_url(easy, fetch);
     if (code)
         return code;
     (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, fetch->lines);
@@ -325,12 +445,14 @@ fetch_make(const mcp_allocator *mem, const struct mcpi_fetch_options *opt)
 {
     size_t lines = mcpi_curl_lines_room(opt->fields, opt->fields_len);
     size_t body = opt->body ? opt->body_len : 0;
+    size_t size = sizeof(struct mcpi_curl_fetch) + lines + body;
     struct mcpi_curl_fetch *fetch;
     char *at;
 
-    fetch = mcpi_alloc_zero_first(mem, sizeof(*fetch) + lines + body, sizeof(*fetch));
+    fetch = mcpi_alloc_zero_first(mem, size, sizeof(*fetch));
     if (!fetch)
         return NULL;
+    fetch->size = size;
     at = (char *)(fetch + 1);
     fetch->lines = mcpi_curl_lines_make(at, opt->fields, opt->fields_len);
     at += lines;
@@ -383,6 +505,10 @@ mcpi_curl_fetch_new(struct mcpi_curl_scene *scene, const struct mcpi_fetch_optio
     fetch->user = opt->user;
     fetch->method = opt->method;
     fetch->idle_us = opt->idle_us;
+    fetch->nearest = opt->nearest;
+    fetch->stays = opt->stays;
+    fetch->within = opt->within;
+    fetch->anonymous = opt->anonymous;
     mcpi_list_init(&fetch->node);
     mcpi_list_init(&fetch->sending);
     mcpi_timer_init(&fetch->idle, on_idle);
@@ -405,10 +531,11 @@ mcpi_curl_fetch_redirect(struct mcpi_curl_fetch *fetch)
     fetch->head_len = fetch->skipped = 0;
     fetch->uploaded = 0;
     fetch->open_errno = 0;
+    fetch->too_near = false;
     mcpi_curl_url_unref(fetch->url);
     fetch->url = fetch->next;
     fetch->next = NULL;
-    code = easy_set_url(fetch->easy, fetch->url);
+    code = easy_set_url(fetch->easy, fetch);
     if (!code)
         code = curl_easy_setopt(fetch->easy, CURLOPT_HTTPHEADER, fetch->lines);
     return code;
@@ -416,17 +543,28 @@ mcpi_curl_fetch_redirect(struct mcpi_curl_fetch *fetch)
 
 /* ---- its end ---------------------------------------------------------------- */
 
-/* The handle forgets what points to the request. */
+/* The handle forgets what points to the request. Lines and body may hold secrets. */
 void
 mcpi_curl_fetch_free(struct mcpi_curl_fetch *fetch)
 {
+    const mcp_allocator *mem = fetch->scene->mem;
+
     (void)curl_easy_setopt(fetch->easy, CURLOPT_ERRORBUFFER, NULL);
     (void)curl_easy_setopt(fetch->easy, CURLOPT_HTTPHEADER, NULL);
     (void)curl_easy_setopt(fetch->easy, CURLOPT_POSTFIELDS, NULL);
     (void)curl_easy_setopt(fetch->easy, CURLOPT_CURLU, NULL);
     mcpi_curl_url_unref(fetch->next);
     mcpi_curl_url_unref(fetch->url);
-    mcpi_free(fetch->scene->mem, fetch);
+    explicit_bzero(fetch, fetch->size);
+    mcpi_free(mem, fetch);
+}
+
+/* Was it held up for that? Of several addresses one may have been far, and silent. */
+static bool
+fetch_was_too_near(const struct mcpi_curl_fetch *fetch, CURLcode code)
+{
+    return (fetch->too_near && code == CURLE_COULDNT_CONNECT) ||
+           !mcpi_address_may(fetch->url->near, fetch->nearest);
 }
 
 static int
@@ -440,6 +578,10 @@ fetch_status(struct mcpi_curl_fetch *fetch, CURLcode code, enum mcpi_fetch_phase
                                 .sent = phase == MCPI_FETCH_SENT,
                                 .headed = fetch->headed};
 
+    if (fetch->stop == 0 && fetch_was_too_near(fetch, code)) {
+        fetch->stop = MCP_E_SEND_FAILED;
+        (void)snprintf(fetch->why, sizeof(fetch->why), TOO_NEAR);
+    }
     if (fetch->stop == 0)
         return mcpi_curl_easy_fault(&end, fetch->why, sizeof(fetch->why));
     if (!fetch->why[0])

@@ -32,6 +32,11 @@ struct mcpi_curl_scene {
     struct mcpi_curl_url *url;        /* of the last one, likely the next one's too */
     size_t head_bytes;
     bool follow_any;
+    bool proxies;         /* a proxy may be used, */
+    const char *no_proxy; /* but for these hosts; NULL: as the environment says */
+    /* As in run/curl.h. */
+    void (*connecting)(void *user, struct sockaddr *address);
+    void *connecting_user;
     /* Nothing was heard of it for its idle_us: end it with its fault, CURLE_OK. */
     void (*silent)(struct mcpi_curl_fetch *fetch);
 };
@@ -39,7 +44,8 @@ struct mcpi_curl_scene {
 struct mcpi_curl_fetch {
     struct mcpi_fetch base;
     struct mcpi_list node;    /* the fetcher's */
-    bool added;               /* likewise: libcurl has the handle */
+    bool added;               /* likewise: libcurl has the handle, */
+    bool anonymous;           /* which is one without a certificate */
     struct mcpi_list sending; /* the scene's */
     struct mcpi_curl_scene *scene;
     CURL *easy;
@@ -55,7 +61,10 @@ struct mcpi_curl_fetch {
     const char *body;
     size_t body_len;
     struct curl_slist *lines;
+    size_t size; /* of all that is to be wiped: this, the lines and the body */
     unsigned redirects;
+    enum mcpi_address_kind nearest, from;
+    bool stays, within;
 
     bool over;       /* nothing is told any more */
     bool left;       /* some byte has, now or before a redirect */
@@ -63,6 +72,7 @@ struct mcpi_curl_fetch {
     bool connecting; /* it has opened a socket, and none is connected yet */
     bool sent;       /* all has left, and that was told */
     bool headed;     /* the head has come */
+    bool too_near;   /* some address was, and no socket was opened for it */
     long mark;       /* what libcurl had sent before that, to a proxy */
     curl_off_t uploaded;
     size_t head_len, skipped; /* bytes so far: of the head; of a redirect's body */

@@ -91,7 +91,7 @@ static bool
 line_is_secret(const char *line)
 {
     return line_is_named(line, "authorization") || line_is_named(line, "cookie") ||
-           line_is_named(line, "mcp-session-id");
+           line_is_named(line, "mcp-session-id") || line_is_named(line, "dpop");
 }
 
 struct curl_slist *

@@ -14,7 +14,7 @@ size_t mcpi_curl_lines_room(const char *fields, size_t len);
  * would add by itself. Never empty; not to be freed but with that memory. */
 struct curl_slist *mcpi_curl_lines_make(void *room, const char *fields, size_t len);
 
-/* The list without what another origin is not to see: Authorization, Cookie and
+/* The list without what another origin is not to see: Authorization, Cookie, DPoP and
  * Mcp-Session-Id. */
 struct curl_slist *mcpi_curl_lines_drop_secrets(struct curl_slist *first);
 

@@ -2,6 +2,7 @@
 #include "run/curl_url.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -58,9 +59,18 @@ url_set(CURLU *parsed, const char *text, int otherwise)
     return code == CURLUE_OK ? 0 : otherwise;
 }
 
-/* 0, MCP_E_INVAL or MCP_E_NOMEM. */
+static void
+url_learn(struct mcpi_curl_url *url, const struct origin *origin)
+{
+    url->near = mcpi_address_kind_of_host(origin->host, strlen(origin->host));
+    url->port = (unsigned)strtoul(origin->port, NULL, 10);
+    url->direct = url->near == MCPI_ADDRESS_LOOPBACK &&
+                  mcpi_text_same_letters(origin->scheme, "http");
+}
+
+/* 0, MCP_E_INVAL or MCP_E_NOMEM; and url, if not NULL, knows where it goes. */
 static int
-url_read(CURLU *parsed, const char *text)
+url_read(CURLU *parsed, const char *text, struct mcpi_curl_url *url)
 {
     struct origin origin;
     int r;
@@ -70,6 +80,8 @@ url_read(CURLU *parsed, const char *text)
         return r;
     if (!origin_read(&origin, parsed) || !origin_is_http(&origin))
         r = MCP_E_INVAL;
+    if (r == 0 && url)
+        url_learn(url, &origin);
     origin_done(&origin);
     return r;
 }
@@ -82,7 +94,7 @@ mcpi_curl_url_check(const char *url)
 
     if (!parsed)
         return MCP_E_NOMEM;
-    r = url_read(parsed, url);
+    r = url_read(parsed, url, NULL);
     curl_url_cleanup(parsed);
     return r;
 }
@@ -102,7 +114,7 @@ mcpi_curl_url_new(const mcp_allocator *mem, const char *text,
     url->text = memcpy(url + 1, text, size);
     url->parsed = curl_url();
     if (url->parsed)
-        r = url_read(url->parsed, text);
+        r = url_read(url->parsed, text, url);
     if (r == 0)
         *ret_url = url;
     else
@@ -189,6 +201,15 @@ reason_against(const struct mcpi_curl_redirect *redirect, bool foreign)
     return NULL;
 }
 
+/* What a URL asks for may be a secret. */
+static int
+shown(const char *url)
+{
+    size_t len = strcspn(url, "?#");
+
+    return len < INT32_MAX ? (int)len : INT32_MAX;
+}
+
 int
 mcpi_curl_url_redirect(const struct mcpi_curl_redirect *redirect, char **ret_target,
                        bool *ret_foreign, char *why, size_t size)
@@ -200,8 +221,8 @@ mcpi_curl_url_redirect(const struct mcpi_curl_redirect *redirect, char **ret_tar
 
     r = target_resolve(redirect, &target, &foreign);
     if (r < 0) {
-        (void)snprintf(why, size, "redirected to what is no URL: %s",
-                       redirect->location);
+        (void)snprintf(why, size, "redirected to what is no URL: %.*s",
+                       shown(redirect->location), redirect->location);
         return r;
     }
     reason = reason_against(redirect, foreign);
@@ -210,7 +231,7 @@ mcpi_curl_url_redirect(const struct mcpi_curl_redirect *redirect, char **ret_tar
         *ret_foreign = foreign;
         return 0;
     }
-    (void)snprintf(why, size, "%s %s", reason, target);
+    (void)snprintf(why, size, "%s %.*s", reason, shown(target), target);
     curl_free(target);
     return MCP_E_PROTO;
 }

@@ -5,6 +5,8 @@
 #include <curl/curl.h>
 #include <mcp/base.h>
 
+#include "run/address.h"
+
 /* An absolute URL of http or https? MCP_E_INVAL; MCP_E_NOMEM. */
 int mcpi_curl_url_check(const char *url);
 
@@ -14,7 +16,10 @@ struct mcpi_curl_url {
     size_t refs;
     const mcp_allocator *mem;
     CURLU *parsed;
-    const char *text; /* in this block */
+    const char *text;            /* in this block */
+    enum mcpi_address_kind near; /* of its host, if that is an address; or ANY */
+    unsigned port;
+    bool direct; /* plain http to loopback: for this machine, and for no proxy to see */
 };
 
 /* As check says. */

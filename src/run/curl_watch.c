@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@ struct mcpi_curl_watch {
     bool closed; /* uv_close was called: nothing more of it */
     int wanted;  /* UV_READABLE, UV_WRITABLE; 0: libcurl waits for nothing */
     int armed;   /* what libuv looks at */
+    enum mcpi_address_kind kind; /* as it was marked */
 };
 
 /* ---- the table -------------------------------------------------------------- */
@@ -224,6 +226,42 @@ mcpi_curl_watches_close(struct mcpi_curl_watches *watches, int fd)
     if (watch)
         watch_drop(watch);
     close(fd);
+}
+
+void
+mcpi_curl_watches_mark(struct mcpi_curl_watches *watches, int fd,
+                       enum mcpi_address_kind kind)
+{
+    struct mcpi_curl_watch *watch = table_find(watches, fd);
+
+    if (watch)
+        watch->kind = kind;
+}
+
+static int
+port_of(int fd)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in four;
+        struct sockaddr_in6 six;
+    } name = {.any = {.sa_family = AF_UNSPEC}};
+    socklen_t len = sizeof(name);
+
+    if (getsockname(fd, &name.any, &len) != 0)
+        return -1;
+    if (name.any.sa_family == AF_INET6)
+        return ntohs(name.six.sin6_port);
+    return name.any.sa_family == AF_INET ? ntohs(name.four.sin_port) : -1;
+}
+
+enum mcpi_address_kind
+mcpi_curl_watches_kind(const struct mcpi_curl_watches *watches, int local_port)
+{
+    for (size_t fd = 0; fd < watches->room; fd++)
+        if (watches->table[fd] && port_of((int)fd) == local_port)
+            return watches->table[fd]->kind;
+    return MCPI_ADDRESS_SPECIAL;
 }
 
 static int

@@ -14,6 +14,7 @@
 
 #include <curl/curl.h>
 
+#include "run/address.h"
 #include "run/loop.h"
 
 struct mcpi_curl_watch;
@@ -37,6 +38,13 @@ void mcpi_curl_watches_done(struct mcpi_curl_watches *watches);
 int mcpi_curl_watches_open(struct mcpi_curl_watches *watches,
                            const struct curl_sockaddr *address);
 void mcpi_curl_watches_close(struct mcpi_curl_watches *watches, int fd);
+
+/* For tests that connect elsewhere: where a socket is meant to be, and the same of the
+ * connection that has this port on our side; SPECIAL: no socket of ours. */
+void mcpi_curl_watches_mark(struct mcpi_curl_watches *watches, int fd,
+                            enum mcpi_address_kind kind);
+enum mcpi_address_kind mcpi_curl_watches_kind(const struct mcpi_curl_watches *watches,
+                                              int local_port);
 
 /* What libcurl waits for on it: CURL_POLL_*; stays: it is connected, so that it is open
  * until it is closed here. MCP_E_NOMEM; MCP_E_STATE: the system does not watch it. */

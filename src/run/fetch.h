@@ -14,6 +14,7 @@
 #include <mcp/base.h>
 
 #include "base/buf.h"
+#include "run/address.h"
 
 struct mcpi_fetch;
 struct mcpi_fetch_head;
@@ -36,6 +37,9 @@ struct mcpi_fetch_ops {
     /* The last byte of the request has left. Before head; and again after each redirect
      * that is followed, for then it is SENDING once more. May be NULL. */
     void (*sent)(void *user);
+    /* It is redirected, with that status, and will be followed there. Nothing may be done
+     * with the fetch from inside. May be NULL. */
+    void (*redirected)(void *user, int status, const char *url);
     /* The head of the answer, the last one if there are several (1xx, redirects that
      * are followed). Negative: stop here, as fault.status. */
     int (*head)(void *user, const struct mcpi_fetch_head *head);
@@ -51,6 +55,11 @@ struct mcpi_fetch_head {
     /* The value of the header of that name (case is not looked at), or NULL; the first
      * one if there are several. Borrowed for the call. */
     const char *(*find)(const struct mcpi_fetch_head *head, const char *name);
+    /* The same, of several that of that number, from 0. */
+    const char *(*find_nth)(const struct mcpi_fetch_head *head, const char *name,
+                            unsigned number);
+    /* Where the answer came from; ANY: over a proxy. */
+    enum mcpi_address_kind from;
 };
 
 struct mcpi_fetch_options {
@@ -65,6 +74,13 @@ struct mcpi_fetch_options {
     /* Silence before it is given up, MCP_E_CLOSED, from when there is a connection: no
      * byte has left and none has come for so long. MCPI_NEVER: no limit. */
     int64_t idle_us;
+    /* No connection is made to an address nearer than that: MCP_E_SEND_FAILED, unsent. A
+     * proxy is where it is, and goes where it likes. */
+    enum mcpi_address_kind nearest;
+    bool stays;     /* a redirect is an answer like any other: not followed */
+    bool within;    /* followed within the origin only, wherever the fetcher would go */
+    bool anonymous; /* without our certificate, and on no connection that was made with
+                         it: for those that others name */
     const struct mcpi_fetch_ops *ops;
     void *user;
 };
@@ -75,7 +91,6 @@ struct mcpi_fetcher {
                  struct mcpi_fetch **ret_fetch);
     void (*abort)(struct mcpi_fetch *fetch);
     enum mcpi_fetch_phase (*phase)(const struct mcpi_fetch *fetch);
-    bool (*is_fresh)(const struct mcpi_fetch *fetch); /* NULL: it never is */
 };
 
 struct mcpi_fetch {
@@ -104,14 +119,6 @@ static inline enum mcpi_fetch_phase
 mcpi_fetch_get_phase(const struct mcpi_fetch *fetch)
 {
     return fetch->fetcher->phase(fetch);
-}
-
-/* Did it go over a connection that was made for it? Then what goes over another one, that
- * the server knows already, may be read first. */
-static inline bool
-mcpi_fetch_is_fresh(const struct mcpi_fetch *fetch)
-{
-    return fetch->fetcher->is_fresh && fetch->fetcher->is_fresh(fetch);
 }
 
 #endif

@@ -405,6 +405,141 @@ refusal_of_a_version_without_memory_is_shorter_or_none(void **state)
     assert_true(test_each_allocation_fails(refuse_flow, NULL) > 3);
 }
 
+/* ---- who watches the wire ----------------------------------------------------- */
+
+/* All that was shown, each with a letter before it and a newline behind. */
+struct shown {
+    char text[4096];
+};
+
+static void
+shown_add(struct shown *shown, char what, const char *text, size_t len)
+{
+    size_t used = strlen(shown->text);
+
+    assert_true(used + len + 4 < sizeof(shown->text));
+    (void)snprintf(shown->text + used, sizeof(shown->text) - used, "%c %.*s\n", what,
+                   (int)len, text);
+}
+
+static void
+show_sent(void *user, struct mcpi_peer *peer, const char *text, size_t len)
+{
+    assert_non_null(peer);
+    shown_add(user, '>', text, len);
+}
+
+static void
+show_came(void *user, struct mcpi_peer *peer, const char *text, size_t len)
+{
+    assert_null(peer);
+    shown_add(user, '<', text, len);
+}
+
+static void
+show_event(void *user, struct mcpi_peer *peer, const char *text, size_t len)
+{
+    assert_null(peer);
+    assert_int_equal(text[len], '\0');
+    shown_add(user, '=', text, len);
+}
+
+static void
+watch(struct mcpi_engine *e, struct shown *shown)
+{
+    shown->text[0] = '\0';
+    e->trace = show_sent;
+    e->trace_came = show_came;
+    e->trace_event = show_event;
+    e->trace_user = shown;
+}
+
+static void
+who_watches_sees_both_ways_in_their_order(void **state)
+{
+    struct outcome out;
+    struct shown shown;
+    const char *sent, *came, *closed;
+    struct world w;
+
+    (void)state;
+    world_start(&w, MCPI_ERA_LEGACY);
+    watch(w.engine[CLIENT], &shown);
+    world_plain_call(&w, &out);
+    world_run(&w);
+    job_finish(&w, world_job(&w, SERVER), "{\"content\":[]}");
+    world_run(&w);
+    world_inject(&w, SERVER, "Listening on \x1b[1mstdio\xff");
+    world_run(&w);
+    world_cut(&w, SERVER);
+    world_run(&w);
+    sent = strstr(shown.text, "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\"");
+    came = strstr(shown.text, "< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\"");
+    assert_ptr_equal(sent, shown.text);
+    assert_non_null(came);
+    closed = strchr(came, '\n') + 1;
+    assert_string_equal(closed, "= what came is no message (Parse error): Listening on "
+                                "?[1mstdio?\n"
+                                "= EOF: nothing more will come\n"
+                                "= the connection is closed\n");
+    outcome_done(&out);
+    world_close(&w);
+}
+
+static void
+what_is_told_is_one_clean_line_of_bounded_length(void **state)
+{
+    char noise[MCPI_TELL_LINE * 2];
+    struct shown shown;
+    struct world w;
+
+    (void)state;
+    memset(noise, 'n', sizeof(noise) - 1);
+    noise[sizeof(noise) - 1] = '\0';
+    assert_int_equal(world_open(&w, NULL), 0);
+    watch(w.engine[CLIENT], &shown);
+    MCPI_TELL(w.engine[CLIENT], "a\nb%s", "\r\t\xc3");
+    assert_string_equal(shown.text, "= a?b???\n");
+    watch(w.engine[CLIENT], &shown);
+    MCPI_TELL(w.engine[CLIENT], "%s", noise);
+    assert_int_equal(strlen(shown.text), 2 + MCPI_TELL_LINE - 1 + 1);
+    watch(w.engine[CLIENT], &shown);
+    mcpi_engine_tell_garbled(w.engine[CLIENT], "why", noise, sizeof(noise) - 1);
+    assert_int_equal(strlen(shown.text),
+                     strlen("= what came is no message (why): \n") + MCPI_TELL_EXCERPT);
+    watch(w.engine[CLIENT], &shown);
+    mcpi_engine_tell_garbled(w.engine[CLIENT], "too long", "", 0);
+    assert_string_equal(shown.text, "= what came is no message (too long)\n");
+    world_close(&w);
+}
+
+static int
+not_asked(int *asked)
+{
+    (*asked)++;
+    return 0;
+}
+
+static void
+nothing_is_made_for_nobody(void **state)
+{
+    int asked = 0;
+    struct world w;
+
+    (void)state;
+    assert_int_equal(world_open(&w, NULL), 0);
+    assert_false(mcpi_engine_is_watched(NULL));
+    assert_false(mcpi_engine_is_watched(w.engine[CLIENT]));
+    MCPI_TELL(w.engine[CLIENT], "%d", not_asked(&asked));
+    MCPI_TELL(NULL, "%d", not_asked(&asked));
+    assert_int_equal(asked, 0);
+    mcpi_engine_tell(w.engine[CLIENT], "nobody hears it");
+    mcpi_engine_came(w.engine[CLIENT], "{}", 2);
+    mcpi_engine_came(NULL, "{}", 2);
+    mcpi_engine_tell_garbled(NULL, "why", "x", 1);
+    world_close(&w);
+}
+
 TEST_MAIN(TEST(identity_must_be_made_of_objects), TEST(identity_is_kept_as_one_line),
           TEST(capabilities_change_without_memory_if_they_were_as_long),
           TEST(every_allocation_of_a_new_engine_may_fail), TEST(zero_means_the_default),
@@ -416,4 +551,7 @@ TEST_MAIN(TEST(identity_must_be_made_of_objects), TEST(identity_is_kept_as_one_l
           TEST(B11_error_needs_no_memory_and_says_less_without),
           TEST(version_is_found_in_the_eras_that_are_served),
           TEST(refusal_of_a_version_says_which_are_served),
-          TEST(refusal_of_a_version_without_memory_is_shorter_or_none))
+          TEST(refusal_of_a_version_without_memory_is_shorter_or_none),
+          TEST(who_watches_sees_both_ways_in_their_order),
+          TEST(what_is_told_is_one_clean_line_of_bounded_length),
+          TEST(nothing_is_made_for_nobody))

@@ -352,6 +352,8 @@ static const struct probe_end probe_ends[] = {
     {{MCP_E_HTTP, 501, false, "Not Implemented"}, true},
     {{MCP_E_HTTP, 401, false, "Unauthorized"}, false},
     {{MCP_E_HTTP, 403, false, "Forbidden"}, false},
+    {{MCP_E_AUTH, 401, true, "the user said no"}, false},
+    {{MCP_E_AUTH, 0, true, "no metadata"}, false},
     {{MCP_E_HTTP, 407, false, "Proxy Authentication Required"}, false},
     {{MCP_E_HTTP, 429, false, "Too Many Requests"}, false},
     {{MCP_E_HTTP, 502, false, "Bad Gateway"}, false},
@@ -450,6 +452,53 @@ X12_initialize_fails_with_what_the_link_said(void **state)
 }
 
 static void
+what_negotiates_has_no_clock_while_it_rests_and_its_whole_time_then(void **state)
+{
+    static const enum mcpi_era eras[] = {MCPI_ERA_MODERN, MCPI_ERA_LEGACY};
+    static const int64_t times[] = {10 * SECOND, 60 * SECOND};
+    struct mcpi_leg *leg;
+    struct seen seen;
+    struct fake f;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        start_probe(&f, eras[i], &seen);
+        leg = fake_event(&f, 0)->leg;
+        fake_pass(&f, times[i] - SECOND);
+        mcpi_leg_rest(leg, true, f.w.now);
+        fake_pass(&f, 1000 * SECOND);
+        assert_int_equal(f.ready, 0);
+        mcpi_leg_rest(leg, false, f.w.now);
+        fake_pass(&f, times[i] - 1);
+        assert_int_equal(f.ready, 0);
+        fake_pass(&f, 1);
+        assert_int_equal(f.ready_status, MCP_E_TIMEOUT);
+        mcpi_leg_rest(leg, false, f.w.now); /* it is over: nothing */
+        fake_close(&f);
+    }
+}
+
+static void
+the_clock_of_a_call_does_not_rest(void **state)
+{
+    struct mcpi_call_options opt = {.timeout_us = 2 * SECOND};
+    struct outcome out;
+    struct fake f;
+
+    (void)state;
+    fake_start(&f, FAKE_STREAMS, MCPI_ERA_MODERN);
+    fake_call(&f, &opt, &out);
+    fake_run(&f);
+    fake_pass(&f, SECOND);
+    mcpi_leg_rest(fake_event(&f, 0)->leg, true, f.w.now);
+    mcpi_leg_rest(fake_event(&f, 0)->leg, false, f.w.now);
+    fake_pass(&f, SECOND);
+    assert_int_equal(out.status, MCP_E_TIMEOUT);
+    outcome_done(&out);
+    fake_close(&f);
+}
+
+static void
 X12_what_the_probe_failed_with_is_not_why_initialize_did(void **state)
 {
     const struct mcpi_fault fault = {.status = MCP_E_HTTP, .http = 405, .why = "no"};
@@ -534,6 +583,8 @@ TEST_MAIN(TEST(caller_reads_what_the_link_said_while_it_is_told),
           TEST(X12_what_the_end_of_a_probe_says_of_the_era),
           TEST(X12_modern_client_fails_with_what_the_link_said),
           TEST(X12_initialize_fails_with_what_the_link_said),
+          TEST(what_negotiates_has_no_clock_while_it_rests_and_its_whole_time_then),
+          TEST(the_clock_of_a_call_does_not_rest),
           TEST(X12_what_the_probe_failed_with_is_not_why_initialize_did),
           TEST(X12_no_memory_for_initialize_is_no_fault_of_the_link),
           TEST(X12_method_not_found_is_a_legacy_server_whatever_status_it_came_with),

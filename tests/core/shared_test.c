@@ -289,7 +289,7 @@ C7_refusals_that_are_not_read_cost_the_streams_that_come_too_late(void **state)
 static void
 post_once(struct endpoint *ep, const char *text, long at)
 {
-    struct mcpi_arrival arrival = {.principal = "somebody"};
+    struct mcpi_arrival arrival = {.principal = "somebody", .scope = "some"};
     struct endpoint_stream *stream;
     size_t jobs = ep->job_count;
 

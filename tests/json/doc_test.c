@@ -518,8 +518,32 @@ no_document_has_no_root(void **state)
     mcp_doc_free(NULL);
 }
 
-TEST_MAIN(TEST(every_kind_of_value_is_read), TEST(text_is_copied),
-          TEST(values_have_as_much_room_as_they_need),
+static void
+a_secret_is_wiped(void **state)
+{
+    static const char *const texts[] = {"{\"token\":\"geheim\"}",
+                                        "{\"geheim\":1,\"geheim\":[1,1,1,1,1,1,1,1]}",
+                                        "[\"geheim\"", "[[[\"geheim\"]]]"};
+    const struct mcpi_json_limits shallow = {.max_bytes = 100, .max_depth = 2};
+    struct test_mem mem;
+    mcp_doc *doc;
+    int r;
+
+    (void)state;
+    test_mem_init(&mem);
+    mem.secret = "geheim";
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        r = mcpi_doc_parse_secret(&mem.allocator, texts[i], strlen(texts[i]), &shallow,
+                                  &doc);
+        assert_int_equal(r, i < 2 ? 0 : i == 2 ? MCP_E_SYNTAX : MCP_E_LIMIT);
+        if (r == 0)
+            mcp_doc_free(doc);
+    }
+    test_mem_done(&mem);
+}
+
+TEST_MAIN(TEST(a_secret_is_wiped), TEST(every_kind_of_value_is_read),
+          TEST(text_is_copied), TEST(values_have_as_much_room_as_they_need),
           TEST(text_that_breaks_off_has_room_too),
           TEST(document_of_a_short_text_is_short),
           TEST(what_is_not_json_is_a_syntax_error),

@@ -451,6 +451,76 @@ a_refusal_needs_no_memory(void **state)
     test_mem_done(&mem);
 }
 
+/* ---- what everybody may read --------------------------------------------- */
+
+#define NOTICE "/.well-known/some"
+
+static const struct mcpi_http_notice notice = {NOTICE "/mcp", NOTICE, "{\"a\":1}", 7};
+
+static int
+notice_ask(struct front *f, const char *method, const char *target, const char *headers,
+           struct visit *v)
+{
+    struct mcpi_http_out out;
+
+    visit_init(v, method, target, headers, NULL);
+    if (mcpi_endpoint_check_head(f->endpoint, &v->in, 0, &out))
+        return 0;
+    visit_head(v, &out);
+    return out.status;
+}
+
+static void
+everybody_may_read_a_notice(void **state)
+{
+    static const char *const targets[] = {NOTICE "/mcp", NOTICE, NOTICE "?x=1"};
+    struct front f;
+    struct visit v;
+
+    (void)state;
+    front_init(&f);
+    f.opt.notice = &notice;
+    front_open(&f);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(notice_ask(&f, "GET", targets[i],
+                                    HOST "Origin: https://anywhere.example\n", &v),
+                         200);
+        assert_string_equal(v.text, "{\"a\":1}");
+        assert_string_equal(v.type, "application/json");
+        assert_true(visit_says(&v, "Access-Control-Allow-Origin: *\n"));
+        assert_true(visit_says(&v, "Cache-Control: public, max-age=300\n"));
+        visit_done(&v);
+    }
+    assert_int_equal(notice_ask(&f, "OPTIONS", NOTICE, HOST, &v), 204);
+    assert_true(visit_says(&v, "Access-Control-Allow-Origin: *\n"));
+    assert_true(visit_says(&v, "Access-Control-Allow-Methods: GET, HEAD, OPTIONS\n"));
+    assert_true(
+        visit_says(&v, "Access-Control-Allow-Headers: mcp-protocol-version, *\n"));
+    visit_done(&v);
+    front_close(&f);
+}
+
+static void
+a_notice_is_read_and_nothing_else(void **state)
+{
+    static const struct row rows[] = {
+        {"POST", NOTICE, PLAIN, 405},
+        {"GET", NOTICE "/", HOST, 404},
+        {"GET", NOTICE "/mcpx", HOST, 404},
+        {"GET", NOTICE, "Host: evil.example\n", 403},
+        {"GET", NOTICE, HOST HOST, 400},
+        {"POST", "/mcp", PLAIN, 0},
+    };
+    struct front f;
+
+    (void)state;
+    front_init(&f);
+    f.opt.notice = &notice;
+    front_open(&f);
+    CHECK_ALL(&f, rows);
+    front_close(&f);
+}
+
 TEST_MAIN(TEST(heads_are_admitted_or_refused),
           TEST(hosts_of_loopback_are_ours_and_no_others),
           TEST(hosts_elsewhere_are_those_listed),
@@ -462,4 +532,5 @@ TEST_MAIN(TEST(heads_are_admitted_or_refused),
           TEST(methods_are_allowed_where_they_mean_something),
           TEST(a_body_that_is_announced_too_long_is_refused),
           TEST(a_refusal_is_an_error_with_its_id_and_when_to_come_back),
-          TEST(a_refusal_needs_no_memory))
+          TEST(a_refusal_needs_no_memory), TEST(everybody_may_read_a_notice),
+          TEST(a_notice_is_read_and_nothing_else))

@@ -14,6 +14,7 @@
 #include "core/engine.h"
 #include "core/leg.h"
 #include "link/http_client.h"
+#include "link/http_entry.h"
 #include "support/fake_fetch.h"
 #include "support/messages.h"
 #include "support/streams.h"
@@ -37,6 +38,7 @@ struct lab {
     int ready, ready_status, renewed, lost, closed, notices;
     struct mcpi_exchange *asked; /* the last request of the server's; counted */
     char logged[8192];
+    char shown[16384]; /* to who watches: "> ", "< " or "= ", and a newline behind */
 };
 
 struct lab_options {
@@ -47,6 +49,7 @@ struct lab_options {
     const char *fields;
     size_t fields_len;
     bool no_stream, no_2024;
+    struct mcpi_http_auth *auth;
     void (*closed)(void *user, struct mcpi_http_client *client); /* NULL: it counts */
 };
 
@@ -121,6 +124,36 @@ lab_on_log(void *user, enum mcp_log_level level, const char *line)
              line);
 }
 
+static inline void
+lab_show(struct lab *l, char what, const char *text, size_t len)
+{
+    size_t used = strlen(l->shown);
+
+    snprintf(l->shown + used, sizeof(l->shown) - used, "%c %.*s\n", what, (int)len,
+             text);
+}
+
+static inline void
+lab_on_sent(void *user, struct mcpi_peer *peer, const char *text, size_t len)
+{
+    wire_trace(user, peer, text, len);
+    lab_show(user, '>', text, len);
+}
+
+static inline void
+lab_on_came(void *user, struct mcpi_peer *peer, const char *text, size_t len)
+{
+    (void)peer;
+    lab_show(user, '<', text, len);
+}
+
+static inline void
+lab_on_event(void *user, struct mcpi_peer *peer, const char *text, size_t len)
+{
+    (void)peer;
+    lab_show(user, '=', text, len);
+}
+
 static inline int64_t
 lab_clock(void *user)
 {
@@ -162,7 +195,10 @@ lab_open_engine(struct lab *l, const struct lab_options *opt)
         .router = &lab_router,
         .router_user = l,
         .log = {lab_on_log, l, MCP_LOG_DEBUG},
-        .trace = wire_trace,
+        .trace = lab_on_sent,
+        .trace_came = lab_on_came,
+        .trace_event = lab_on_event,
+        .trace_user = l,
         .times = opt->times,
         .seed = {1, 2, 3, 4},
     };
@@ -179,6 +215,7 @@ lab_open(struct lab *l, const struct lab_options *opt)
                                           .idle_us = MCPI_NEVER,
                                           .no_stream = opt->no_stream,
                                           .no_2024 = opt->no_2024,
+                                          .auth = opt->auth,
                                           .mirror = lab_on_mirror,
                                           .closed = opt->closed ? opt->closed
                                                                 : lab_on_closed,
@@ -302,6 +339,18 @@ static inline bool
 lab_logged(const struct lab *l, const char *part)
 {
     return strstr(l->logged, part) != NULL;
+}
+
+/* How often something was shown that begins so. */
+static inline size_t
+lab_shown(const struct lab *l, const char *line)
+{
+    const char *at = l->shown;
+    size_t n = 0;
+
+    for (; at && *at; at = strchr(at, '\n') + 1)
+        n += strncmp(at, line, strlen(line)) == 0;
+    return n;
 }
 
 static inline void

@@ -2,10 +2,11 @@
  * http_client_random_test.c - the HTTP client, with a server that does anything
  *
  * Requests are brought to any phase, answered rightly, wrongly or not at all, calls are
- * started, canceled, freed, time passes, memory is short. Whatever happens: each call
- * ends once, nothing that was aborted is heard of, and nothing is left.
+ * started, canceled, freed, time passes, memory is short, what was allowed is not any
+ * more. Whatever happens: each call ends once, nothing that was aborted is heard of, what
+ * waits to be allowed is let go of, and nothing is left.
  */
-#include "link/http_client_fixture.h"
+#include "link/http_signer.h"
 
 #define CALLS 6
 #define STEPS 120
@@ -13,6 +14,8 @@
 
 struct chaos {
     struct lab l;
+    struct signer signer;
+    bool is_signed;
     uint64_t seed;
     struct outcome calls[CALLS]; /* call NULL: free */
 };
@@ -84,6 +87,26 @@ step_ours(struct chaos *c)
     }
 }
 
+static void
+step_allow(struct chaos *c)
+{
+    struct signer *s = &c->signer;
+
+    s->never = pick(c, 8) == 0;
+    s->cannot = pick(c, 12) == 0 ? MCP_E_NOMEM : 0;
+    switch (pick(c, 4)) {
+    case 0:
+        s->token = 0;
+        break;
+    case 1:
+        signer_tell(s, pick(c, 2) ? MCP_E_AUTH : MCP_E_NOMEM, 401, "no");
+        break;
+    default:
+        s->token++;
+        signer_tell(s, 0, 0, NULL);
+    }
+}
+
 /* ---- the server's ----------------------------------------------------------- */
 
 /* What a right answer to this request would be. */
@@ -126,8 +149,8 @@ some_message(struct chaos *c, const struct fake_fetch *fetch, char *into, size_t
 static void
 answer_wholly(struct chaos *c, struct fake_fetch *fetch)
 {
-    static const int codes[] = {200, 200, 200, 202, 400, 404, 405, 500};
-    int code = codes[pick(c, 8)];
+    static const int codes[] = {200, 200, 200, 202, 400, 404, 405, 500, 401, 403};
+    int code = codes[pick(c, c->is_signed ? 10 : 8)];
     char head[128], into[512];
     const char *type = code == 202 ? NULL : JSON_TYPE;
 
@@ -216,6 +239,25 @@ end_of(struct chaos *c)
     }
     assert_int_equal(fake_open_count(&c->l.fetcher), 0);
     lab_close(&c->l);
+    if (c->is_signed)
+        signer_done(&c->signer);
+}
+
+static void
+go_on(struct chaos *c)
+{
+    for (int i = 0; i < STEPS; i++) {
+        if (c->is_signed && pick(c, 4) == 0)
+            step_allow(c);
+        else if (pick(c, 2))
+            step_ours(c);
+        else
+            step_theirs(c);
+        if (pick(c, 2)) /* else several in one turn */
+            lab_run(&c->l);
+    }
+    lab_run(&c->l);
+    end_of(c);
 }
 
 static void
@@ -225,16 +267,7 @@ run(uint64_t seed, enum mcpi_era era)
     struct chaos c = {.seed = seed};
 
     lab_connect(&c.l, &opt);
-    for (int i = 0; i < STEPS; i++) {
-        if (pick(&c, 2))
-            step_ours(&c);
-        else
-            step_theirs(&c);
-        if (pick(&c, 2)) /* else several in one turn */
-            lab_run(&c.l);
-    }
-    lab_run(&c.l);
-    end_of(&c);
+    go_on(&c);
 }
 
 static void
@@ -260,18 +293,32 @@ whatever_happens_in_a_session(void **state)
             lab_start_modern(&c.l);
         else
             lab_start_legacy(&c.l);
-        for (int i = 0; i < STEPS; i++) {
-            if (pick(&c, 2))
-                step_ours(&c);
-            else
-                step_theirs(&c);
-            if (pick(&c, 2))
-                lab_run(&c.l);
-        }
-        lab_run(&c.l);
-        end_of(&c);
+        go_on(&c);
+    }
+}
+
+static void
+whatever_is_allowed_or_not(void **state)
+{
+    static const enum mcpi_era eras[] = {MCPI_ERA_BOTH, MCPI_ERA_LEGACY,
+                                         MCPI_ERA_MODERN, MCPI_ERA_MANUAL};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct chaos c = {.seed = seed + 2000, .is_signed = true};
+        struct lab_options opt = {.era = eras[seed % 4], .auth = &c.signer.auth};
+
+        signer_init(&c.signer, seed % 3 > 0);
+        lab_connect(&c.l, &opt);
+        go_on(&c);
+    }
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct chaos c = {.seed = seed + 3000, .is_signed = true};
+
+        signed_start(&c.l, &c.signer, both_eras[seed % 2]);
+        go_on(&c);
     }
 }
 
 TEST_MAIN(TEST(whatever_happens_each_call_ends_once_and_nothing_is_left),
-          TEST(whatever_happens_in_a_session))
+          TEST(whatever_happens_in_a_session), TEST(whatever_is_allowed_or_not))

@@ -55,6 +55,8 @@ struct front {
     int served, told, canceled, closed, noted, elsewhere;
     char principal[64]; /* of the last request that was served */
     char version[16];   /* likewise */
+    char scope[64];     /* likewise; "-": none */
+    char claim[64];     /* likewise: the claim "who" */
     int sessions, streams;
 };
 
@@ -94,6 +96,11 @@ front_begin(struct mcpi_exchange *x)
     f->served++;
     (void)snprintf(f->principal, sizeof f->principal, "%s", x->caller.principal);
     (void)snprintf(f->version, sizeof f->version, "%s", x->caller.version);
+    (void)snprintf(f->scope, sizeof f->scope, "%s",
+                   x->caller.scope ? x->caller.scope : "-");
+    (void)snprintf(
+        f->claim, sizeof f->claim, "%s",
+        mcp_json_string(mcp_json_get(mcp_doc_root(x->caller.claims), "who"), "-"));
     if (strcmp(tool, "hold") != 0) {
         front_finish(f, x);
         return;

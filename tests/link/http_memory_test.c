@@ -123,7 +123,8 @@ static void
 net_start(struct net *n, struct got *g, const char *method, const char *headers,
           const char *body)
 {
-    static const struct mcpi_fetch_ops ops = {on_sent, on_head, on_body, on_ended};
+    static const struct mcpi_fetch_ops ops = {
+        .sent = on_sent, .head = on_head, .body = on_body, .ended = on_ended};
     struct mcpi_fetch_options opt = {.method = method,
                                      .url = "http://localhost:8080/mcp",
                                      .body = body,

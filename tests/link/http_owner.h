@@ -38,6 +38,7 @@ struct owner {
     struct mcpi_http_flow *flow; /* a block of its own; NULL: freed */
     struct mcpi_buf heard;
     int head_answer;
+    int fields_answer;
     enum call free_in, renew_in, forgo_in; /* what it does in which call; once */
     int ended;
 };
@@ -84,11 +85,13 @@ owner_called(struct owner *o, enum call call, const char *text)
     }
 }
 
-static inline void
+static inline int
 op_fields(void *user, struct mcpi_buf *into)
 {
-    (void)user;
+    const struct owner *o = user;
+
     mcpi_buf_append(into, "Mcp-Session-Id: s1", 19);
+    return o->fields_answer;
 }
 
 static inline void
@@ -177,6 +180,7 @@ flow_make(struct owner *o)
     flow->fetcher = &o->fetcher.fetcher;
     flow->timers = &o->timers;
     flow->log = &o->log;
+    flow->engine = NULL;
     flow->url = URL;
     flow->idle_us = 9 * SECOND;
     flow->resumes = true;

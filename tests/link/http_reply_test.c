@@ -972,6 +972,51 @@ without_memory_it_says_so_and_keeps_nothing(void **state)
                     0);
 }
 
+/* ---- who watches ------------------------------------------------------------ */
+
+static void
+hear_came(void *user, const char *text, size_t len, const char *fault)
+{
+    struct ear *ear = user;
+
+    assert_non_null(ear->reply);
+    mcpi_buf_text(&ear->heard, fault ? "fault(" : "came(");
+    mcpi_buf_append(&ear->heard, text, len);
+    mcpi_buf_text(&ear->heard, ") ");
+}
+
+static void
+shows(int status, const char *type, const char *body, const char *heard)
+{
+    struct ear ear;
+
+    for (size_t piece = 0; piece <= 9; piece++) {
+        ear_init(&ear);
+        ear.piece = piece;
+        ear.reply->came = hear_came;
+        (void)ear_read(&ear, status, type, body, strlen(body));
+        assert_string_equal(ear_heard(&ear), heard);
+        ear_done(&ear);
+    }
+}
+
+static void
+what_comes_is_shown_as_it_stands_there_and_first(void **state)
+{
+    (void)state;
+    shows(200, JSON, " {\"jsonrpc\":\"2.0\", \"id\":1,\n\"result\":{}}",
+          "came({\"jsonrpc\":\"2.0\", \"id\":1,\n\"result\":{}}) " ANSWER " ");
+    shows(200, EVENTS,
+          "data: " NEWS "\n\n"
+          "data: nonsense\n\n"
+          "data: {\"other\":1}\n\n"
+          "event: endpoint\ndata: /x\n\n",
+          "came(" NEWS ") " NEWS " fault(nonsense) came({\"other\":1}) "
+          "event(endpoint,/x) ");
+    shows(503, "text/plain", "go away", "fault(go away) ");
+    shows(202, NULL, "", "");
+}
+
 TEST_MAIN(
     TEST(a_json_body_is_one_message), TEST(a_type_may_have_parameters_and_capitals),
     TEST(D10_a_body_of_another_type_is_no_answer),
@@ -1002,4 +1047,5 @@ TEST_MAIN(
     TEST(E12_one_that_is_done_in_a_call_knows_of_none_any_more),
     TEST(without_a_head_there_is_no_answer),
     TEST(it_can_be_done_twice_and_what_it_was_is_still_known),
-    TEST(without_memory_it_says_so_and_keeps_nothing))
+    TEST(without_memory_it_says_so_and_keeps_nothing),
+    TEST(what_comes_is_shown_as_it_stands_there_and_first))

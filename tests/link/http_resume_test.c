@@ -748,6 +748,117 @@ B27_what_is_no_id_is_refused(void **state)
     owner_done(&o);
 }
 
+/* ---- what may not be sent yet ------------------------------------------------ */
+
+/* A stream with an id was lost, and its GET may not be sent. */
+static void
+start_resting(struct owner *o, bool refused)
+{
+    owner_init(o);
+    stream(o, PRIMED);
+    lose(o);
+    if (refused) {
+        (void)resumes_after(o, SECOND);
+        mcpi_http_flow_rest(o->flow);
+    } else {
+        o->fields_answer = MCP_E_AGAIN;
+        turn(o);
+        pass(o, SECOND);
+        o->fields_answer = 0;
+    }
+    forget(o);
+    assert_int_equal(o->flow->state, MCPI_FLOW_BROKEN);
+    assert_int_equal(fake_open_count(&o->fetcher), 0);
+}
+
+static void
+one_that_may_not_be_sent_yet_rests_until_it_is_woken(void **state)
+{
+    struct owner o;
+    size_t before;
+
+    (void)state;
+    for (int refused = 0; refused < 2; refused++) {
+        start_resting(&o, refused);
+        before = o.fetcher.count;
+        pass(&o, 3600 * SECOND);
+        assert_int_equal(o.fetcher.count, before);
+        assert_int_equal(o.flow->failures, 0);
+        mcpi_http_flow_wake(o.flow);
+        assert_int_equal(o.fetcher.count, before); /* in the next turn */
+        mcpi_http_flow_wake(o.flow);
+        turn(&o);
+        assert_int_equal(o.fetcher.count, before + 1);
+        assert_string_equal(fake_field(last(&o), "Last-Event-ID"), "7");
+        mcpi_http_flow_wake(o.flow); /* it does not rest */
+        turn(&o);
+        assert_int_equal(o.fetcher.count, before + 1);
+        fake_stream(last(&o));
+        fake_body(last(&o), DATA(ANSWER));
+        hears(&o, " head(200) " ANSWER);
+        owner_done(&o);
+    }
+}
+
+static void
+B27_an_earlier_stream_may_rest_before_it_is_asked_for(void **state)
+{
+    struct owner o;
+
+    (void)state;
+    for (int woken = 0; woken < 2; woken++) {
+        owner_init(&o);
+        o.fields_answer = MCP_E_AGAIN;
+        assert_int_equal(mcpi_http_flow_resume(o.flow, "41"), MCP_E_AGAIN);
+        assert_int_equal(o.fetcher.count, 0);
+        o.fields_answer = 0;
+        if (woken) {
+            mcpi_http_flow_wake(o.flow);
+            turn(&o);
+            assert_string_equal(fake_field(last(&o), "Last-Event-ID"), "41");
+        } else {
+            assert_true(mcpi_http_flow_forgo(o.flow));
+            mcpi_http_flow_wake(o.flow);
+            stays_over(&o);
+        }
+        hears(&o, "");
+        owner_done(&o);
+    }
+}
+
+static void
+D7_one_that_rests_can_be_closed_or_forgone(void **state)
+{
+    struct owner o;
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        start_resting(&o, i % 2);
+        if (i < 2)
+            mcpi_http_flow_close(o.flow);
+        else
+            assert_true(mcpi_http_flow_forgo(o.flow));
+        hears(&o, "");
+        stays_over(&o);
+        owner_done(&o);
+    }
+}
+
+static void
+one_that_may_never_be_sent_is_over(void **state)
+{
+    struct owner o;
+
+    (void)state;
+    start_resting(&o, true);
+    o.fields_answer = MCP_E_AUTH;
+    mcpi_http_flow_wake(o.flow);
+    turn(&o);
+    hears(&o, " lost(-18,0,0,not authorized)");
+    stays_over(&o);
+    owner_done(&o);
+}
+
 TEST_MAIN(TEST(D8_a_lost_stream_with_ids_is_taken_up_again),
           TEST(D8_the_last_id_stays_until_there_is_another),
           TEST(D9_a_server_may_take_its_ids_back),
@@ -782,4 +893,8 @@ TEST_MAIN(TEST(D8_a_lost_stream_with_ids_is_taken_up_again),
           TEST(B27_an_earlier_stream_can_be_taken_up),
           TEST(B27_D8_an_earlier_stream_is_tried_again),
           TEST(B27_an_earlier_stream_may_be_resumed_from_now_on),
-          TEST(B27_what_is_no_id_is_refused))
+          TEST(B27_what_is_no_id_is_refused),
+          TEST(one_that_may_not_be_sent_yet_rests_until_it_is_woken),
+          TEST(B27_an_earlier_stream_may_rest_before_it_is_asked_for),
+          TEST(D7_one_that_rests_can_be_closed_or_forgone),
+          TEST(one_that_may_never_be_sent_is_over))

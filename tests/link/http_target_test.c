@@ -19,7 +19,7 @@ one_find(const struct mcpi_fetch_head *head, const char *name)
 static struct one_head
 head_of(const char *value)
 {
-    return (struct one_head){{200, one_find}, value};
+    return (struct one_head){.head = {.status = 200, .find = one_find}, .value = value};
 }
 
 /* A lab without a link is enough. */

@@ -291,6 +291,21 @@ an_answer_has_the_fields_of_its_turn_too(void **state)
     assert_string_equal(seen.fields, "a1b2c3");
 }
 
+static void
+an_answer_says_the_nonce_of_its_turn(void **state)
+{
+    static const struct mcpi_turn_ops ops = {.reply = say, .open = say};
+    const struct mcpi_http_out out = {.status = 200};
+    struct seen seen = {.turn.ops = &ops, .turn.nonce = "n1"};
+
+    (void)state;
+    assert_true(mcpi_turn_reply(&seen.turn, &out));
+    assert_string_equal(seen.fields, "DPoP-Noncen1");
+    seen.fields[0] = '\0';
+    assert_true(mcpi_turn_open(&seen.turn, &out));
+    assert_string_equal(seen.fields, "DPoP-Noncen1");
+}
+
 TEST_MAIN(TEST(headers_are_found_without_case),
           TEST(known_headers_are_found_in_one_pass),
           TEST(every_known_header_has_its_name),
@@ -298,4 +313,5 @@ TEST_MAIN(TEST(headers_are_found_without_case),
           TEST(public_headers_are_found_without_case), TEST(lists_have_items),
           TEST(no_accept_allows_all_and_several_allow_what_any_does),
           TEST(statuses_have_reasons), TEST(D22_a_client_leaves_once),
-          TEST(an_answer_has_the_fields_of_its_turn_too))
+          TEST(an_answer_has_the_fields_of_its_turn_too),
+          TEST(an_answer_says_the_nonce_of_its_turn))

@@ -1,4 +1,5 @@
 /* http_ticket_test.c - who asks: told at once, later, by another thread, or never */
+#include <mcp/auth.h>
 #include <pthread.h>
 
 #include "link/http_front.h"
@@ -9,8 +10,12 @@ struct door {
     int asked;
     bool now; /* answer from inside the hook */
     const char *principal;
-    int deny; /* 0: allow */
+    const mcp_identity *identity; /* instead; NULL: none */
+    const char *nonce;            /* NULL: none */
+    int deny;                     /* 0: allow */
     const char *challenge, *message;
+    mcpi_http_last_fn *last; /* NULL: none */
+    int looked;              /* last, so often */
 };
 
 static void
@@ -19,7 +24,13 @@ door_answer(struct door *d)
     mcp_http_ticket *ticket = d->ticket;
 
     d->ticket = NULL;
-    if (d->deny == 0)
+    if (d->nonce)
+        mcpi_http_ticket_set_nonce(ticket, d->nonce);
+    if (d->last)
+        mcpi_http_ticket_set_last(ticket, d->last, d);
+    if (d->identity)
+        mcp_http_allow_identity(ticket, d->identity);
+    else if (d->deny == 0)
         mcp_http_allow(ticket, d->principal);
     else
         mcp_http_deny(ticket, d->deny, d->challenge, d->message);
@@ -211,6 +222,130 @@ a_name_that_is_too_long_is_not_cut(void **state)
     longest[1024] = '\0';
     front_post(&d.f, &v, MODERN_T, MODERN_CALL("1"));
     assert_int_equal(v.status, 200);
+    visit_done(&v);
+    front_close(&d.f);
+}
+
+static void
+an_identity_goes_along_with_its_request(void **state)
+{
+    const mcp_identity ann = MCP_IDENTITY(.principal = "ann", .scope = "read write",
+                                          .claims = "{\"who\":\"Ann\"}");
+    struct door d;
+    struct visit v;
+
+    (void)state;
+    for (int now = 0; now < 2; now++) {
+        door_open(&d);
+        d.now = now;
+        d.identity = &ann;
+        front_post(&d.f, &v, MODERN_T, MODERN_CALL("1"));
+        if (!now)
+            door_answer(&d);
+        front_run(&d.f);
+        assert_int_equal(v.status, 200);
+        assert_string_equal(d.f.principal, "ann");
+        assert_string_equal(d.f.scope, "read write");
+        assert_string_equal(d.f.claim, "Ann");
+        visit_done(&v);
+        front_close(&d.f);
+    }
+}
+
+static void
+an_identity_of_nobody_lets_nobody_in(void **state)
+{
+    static const mcp_identity rows[] = {
+        {.size = 1, .principal = "ann"},
+        {.size = sizeof(mcp_identity)},
+        {.size = sizeof(mcp_identity), .principal = ""},
+        {.size = sizeof(mcp_identity), .principal = "ann", .key = "thumb"},
+        {.size = sizeof(mcp_identity), .principal = "ann", .claims = "[]"},
+        {.size = sizeof(mcp_identity), .principal = "ann", .claims = "{"},
+    };
+    struct door d;
+    struct visit v;
+
+    (void)state;
+    door_open(&d);
+    d.now = true;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        d.identity = &rows[i];
+        front_post(&d.f, &v, MODERN_T, MODERN_CALL("1"));
+        assert_int_equal(v.status, 500);
+        assert_int_equal(d.f.served, 0);
+        visit_done(&v);
+    }
+    mcp_http_allow_identity(NULL, &rows[0]);
+    front_close(&d.f);
+}
+
+static void
+look(void *user, const mcp_http_request *request, const char *scope,
+     mcp_http_ticket *ticket)
+{
+    struct door *d = user;
+
+    d->looked++;
+    assert_string_equal(request->method, "POST");
+    assert_int_equal(request->body_length, strlen(MODERN_CALL("1")));
+    assert_memory_equal(request->body, MODERN_CALL("1"), request->body_length);
+    if (strcmp(scope, "read") != 0)
+        mcpi_http_ticket_veto(ticket, 403, "Bearer x=\"y\"", "Forbidden: read");
+}
+
+static void
+what_is_allowed_may_have_a_last_look(void **state)
+{
+    mcp_identity who = MCP_IDENTITY(.principal = "ann", .scope = "read");
+    struct door d;
+    struct visit v;
+
+    (void)state;
+    door_open(&d);
+    d.identity = &who;
+    d.last = look;
+    for (int i = 0; i < 6; i++) {
+        d.now = i % 2 == 0; /* else with what was copied */
+        who.scope = i < 2 ? "read" : NULL;
+        who.principal = i < 4 ? "ann" : NULL; /* what is denied is not looked at */
+        front_post(&d.f, &v, MODERN_T, MODERN_CALL("1"));
+        if (!d.now)
+            door_answer(&d);
+        front_run(&d.f);
+        assert_int_equal(v.status, i < 2 ? 200 : i < 4 ? 403 : 500);
+        assert_int_equal(visit_says(&v, "WWW-Authenticate: Bearer x=\"y\"\n"),
+                         i >= 2 && i < 4);
+        visit_done(&v);
+    }
+    assert_int_equal(d.looked, 4);
+    assert_int_equal(d.f.served, 2);
+    front_close(&d.f);
+}
+
+static void
+a_nonce_is_said_whatever_the_answer_is(void **state)
+{
+    struct door d;
+    struct visit v;
+
+    (void)state;
+    door_open(&d);
+    d.now = true;
+    d.nonce = "n1";
+    front_post(&d.f, &v, MODERN_T, MODERN_CALL("1"));
+    assert_int_equal(v.status, 200);
+    assert_true(visit_says(&v, "DPoP-Nonce: n1\n"));
+    visit_done(&v);
+    d.deny = 401;
+    d.nonce = "n2";
+    front_post(&d.f, &v, MODERN_T, MODERN_CALL("1"));
+    assert_int_equal(v.status, 401);
+    assert_true(visit_says(&v, "DPoP-Nonce: n2\n"));
+    visit_done(&v);
+    d.nonce = "a-nonce-that-is-longer-than-any-of-ours-can-be";
+    front_post(&d.f, &v, MODERN_T, MODERN_CALL("1"));
+    assert_false(visit_says(&v, "DPoP-Nonce"));
     visit_done(&v);
     front_close(&d.f);
 }
@@ -528,6 +663,10 @@ TEST_MAIN(TEST(an_answer_at_once_costs_no_copy),
           TEST(deny_says_status_challenge_and_why),
           TEST(what_no_header_can_say_is_left_out),
           TEST(a_name_that_is_too_long_is_not_cut),
+          TEST(an_identity_goes_along_with_its_request),
+          TEST(an_identity_of_nobody_lets_nobody_in),
+          TEST(what_is_allowed_may_have_a_last_look),
+          TEST(a_nonce_is_said_whatever_the_answer_is),
           TEST(E20_a_client_that_leaves_while_it_is_asked_is_not_served),
           TEST(E20_a_client_may_leave_while_the_answer_comes_home),
           TEST(a_server_that_stops_does_not_wait_for_a_name),

@@ -151,8 +151,35 @@ without_memory_it_fails(void **state)
     test_mem_done(&mem);
 }
 
+static void
+what_is_shown_of_a_URL_has_no_secrets(void **state)
+{
+    static const struct {
+        const char *url, *path, *whole;
+    } cases[] = {
+        {"http://a/mcp", "/mcp", "http://a:80/mcp"},
+        {"https://a.b:8443/x/y?key=secret", "/x/y", "https://a.b:8443/x/y"},
+        {"http://user:secret@a/mcp#part", "/mcp", "http://a:80/mcp"},
+        {"http://[::1]:8?key=secret", "/", "http://[::1]:8/"},
+        {"nonsense", "?", "?"},
+    };
+    char shown[64], small[4];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_string_equal(
+            mcpi_http_url_show(cases[i].url, false, shown, sizeof(shown)),
+            cases[i].path);
+        assert_string_equal(
+            mcpi_http_url_show(cases[i].url, true, shown, sizeof(shown)),
+            cases[i].whole);
+    }
+    assert_string_equal(mcpi_http_url_show("http://a/mcp", false, small, sizeof(small)),
+                        "/mc");
+}
+
 TEST_MAIN(TEST(a_URL_of_HTTP_has_a_scheme_and_a_host),
           TEST(a_reference_is_taken_beside_its_base),
           TEST(D23_a_whole_URL_must_be_of_the_same_origin),
           TEST(what_is_no_reference_is_refused), TEST(too_long_is_refused),
-          TEST(without_memory_it_fails))
+          TEST(without_memory_it_fails), TEST(what_is_shown_of_a_URL_has_no_secrets))

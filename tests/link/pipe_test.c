@@ -137,6 +137,86 @@ call(struct lone *l, const char *params)
     return c;
 }
 
+/* ---- who watches --------------------------------------------------------- */
+
+/* Each with a letter before it and a newline behind. */
+static char shown[2048];
+
+static void
+show(char what, const char *text, size_t len)
+{
+    size_t used = strlen(shown);
+
+    (void)snprintf(shown + used, sizeof(shown) - used, "%c %.*s\n", what, (int)len,
+                   text);
+}
+
+static void
+show_came(void *user, struct mcpi_peer *peer, const char *text, size_t len)
+{
+    (void)user, (void)peer;
+    show('<', text, len);
+}
+
+static void
+show_event(void *user, struct mcpi_peer *peer, const char *text, size_t len)
+{
+    (void)user, (void)peer;
+    show('=', text, len);
+}
+
+static void
+what_comes_is_shown_as_it_stood_there(void **state)
+{
+    static const char lines[] = "{ \"jsonrpc\":\"2.0\", \"method\":\"x\" }\r\n"
+                                "starting up...\n"
+                                "{\"neither\":\"nor\"}\n"
+                                "[1,2]\nhalf a li";
+    struct lone l;
+
+    (void)state;
+    shown[0] = '\0';
+    lone_open(&l, MCPI_CLIENT, 0);
+    l.engine->trace_came = show_came;
+    l.engine->trace_event = show_event;
+    feed(&l, lines, sizeof(lines) - 1);
+    mcpi_pipe_ended(&l.pipe, 0);
+    assert_string_equal(
+        shown,
+        "< { \"jsonrpc\":\"2.0\", \"method\":\"x\" }\n"
+        "= what came is no message (Parse error): starting up...\n"
+        "< {\"neither\":\"nor\"}\n"
+        "< [1,2]\n"
+        "= what came is no message (Parse error: the input ends in the middle of "
+        "a message): half a li\n"
+        "= EOF: nothing more will come\n");
+    lone_close(&l);
+}
+
+static void
+what_is_too_long_or_too_deep_is_told(void **state)
+{
+    char long_line[4000], deep_line[601];
+    struct lone l;
+
+    (void)state;
+    shown[0] = '\0';
+    memset(long_line, 'x', sizeof(long_line));
+    long_line[sizeof(long_line) - 1] = '\n';
+    memset(deep_line, '[', 300);
+    memset(deep_line + 300, ']', 300);
+    deep_line[600] = '\n';
+    lone_open(&l, MCPI_CLIENT, 3000);
+    l.engine->trace_event = show_event;
+    feed(&l, long_line, sizeof(long_line));
+    feed(&l, deep_line, sizeof(deep_line));
+    assert_non_null(strstr(
+        shown, "= what came is no message (Invalid request: message too long)\n"));
+    assert_non_null(strstr(
+        shown, "= what came is no message (Invalid request: nested too deep): [[["));
+    lone_close(&l);
+}
+
 /* ---- in ------------------------------------------------------------------ */
 
 static void
@@ -356,4 +436,6 @@ TEST_MAIN(TEST(message_is_dispatched_when_its_newline_has_come),
           TEST(B8_frame_follows_the_last_byte_of_a_half_written_request),
           TEST(B24_pipe_that_ends_in_the_middle_reports_its_messages_as_failed),
           TEST(B11_frames_are_written_without_any_memory),
-          TEST(init_fails_cleanly_without_memory))
+          TEST(init_fails_cleanly_without_memory),
+          TEST(what_comes_is_shown_as_it_stood_there),
+          TEST(what_is_too_long_or_too_deep_is_told))

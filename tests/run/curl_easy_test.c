@@ -232,6 +232,131 @@ B5_a_key_that_does_not_open_sends_nothing(void **state)
     tls_pair_remove(&client);
 }
 
+/* Is a certificate shown on that connection? */
+static bool
+is_named(const struct visit *v)
+{
+    return SSL_get0_peer_certificate(v->tls) != NULL;
+}
+
+static void
+ask_as(struct answer *a, struct world *w, bool anonymous)
+{
+    struct mcpi_fetch_options opt = fetch_options("POST", w->script.url, "{}");
+
+    *a = (struct answer){.w = NULL};
+    opt.anonymous = anonymous;
+    answer_start_as(a, w, opt);
+}
+
+static void
+serve_as(struct answer *a, struct world *w, struct visit *v)
+{
+    visit_read(v);
+    visit_answer(v, "200 OK", NULL, "");
+    world_until(w, &a->ended, 1);
+    assert_false(a->faulty);
+    world_step(w, 3);
+}
+
+/* Each kind has its connection, and keeps it. */
+static void
+who_is_anonymous_shows_none(void **state)
+{
+    static const bool orders[][2] = {{false, true}, {true, false}};
+    struct tls_pair server, client;
+    struct visit v[2]; /* named, anonymous */
+    struct answer a;
+    struct world w;
+
+    (void)state;
+    tls_pair_make(&server);
+    tls_pair_make(&client);
+    for (size_t i = 0; i < 2; i++) {
+        world_open_as(&w,
+                      (struct mcpi_curl_options){.ca_file = server.certificate,
+                                                 .cert_file = client.certificate,
+                                                 .key_file = client.key},
+                      &server);
+        http_script_ask(&w.script, &client);
+        SSL_CTX_set_verify(w.script.tls, SSL_VERIFY_PEER, NULL); /* but need not */
+        for (int turn = 0; turn < 6; turn++) {
+            bool anonymous = orders[i][turn % 2];
+
+            ask_as(&a, &w, anonymous);
+            if (turn < 2)
+                visit_accept(&v[anonymous], &w.script);
+            assert_int_equal(is_named(&v[anonymous]), !anonymous);
+            serve_as(&a, &w, &v[anonymous]);
+            assert_false(http_script_is_visited(&w.script, 0));
+        }
+        visit_close(&v[0]);
+        visit_close(&v[1]);
+        world_close(&w);
+    }
+    tls_pair_remove(&server);
+    tls_pair_remove(&client);
+}
+
+/* Nor does a session of TLS say who we are, which a new connection would take up. */
+static void
+who_is_anonymous_resumes_nothing(void **state)
+{
+    struct tls_pair server, client;
+    struct answer a;
+    struct world w;
+    struct visit v;
+
+    (void)state;
+    tls_pair_make(&server);
+    tls_pair_make(&client);
+    world_open_as(&w,
+                  (struct mcpi_curl_options){.ca_file = server.certificate,
+                                             .cert_file = client.certificate,
+                                             .key_file = client.key},
+                  &server);
+    http_script_ask(&w.script, &client);
+    SSL_CTX_set_verify(w.script.tls, SSL_VERIFY_PEER, NULL);
+    assert_int_equal(
+        SSL_CTX_set_session_id_context(w.script.tls, (const unsigned char *)"x", 1), 1);
+    for (int turn = 0; turn < 4; turn++) {
+        ask_as(&a, &w, turn % 2 == 1);
+        visit_accept(&v, &w.script);
+        assert_int_equal(is_named(&v), turn % 2 == 0);
+        if (turn < 2) /* later each may take up its own */
+            assert_false(SSL_session_reused(v.tls));
+        serve_as(&a, &w, &v);
+        visit_close(&v);
+        world_step(&w, 3);
+    }
+    world_close(&w);
+    tls_pair_remove(&server);
+    tls_pair_remove(&client);
+}
+
+static void
+who_is_anonymous_needs_no_certificate_to_be_there(void **state)
+{
+    struct tls_pair server;
+    struct answer a;
+    struct world w;
+    struct visit v;
+
+    (void)state;
+    tls_pair_make(&server);
+    world_open_as(&w, (struct mcpi_curl_options){.ca_file = server.certificate},
+                  &server);
+    for (int turn = 0; turn < 4; turn++) { /* all on one connection */
+        ask_as(&a, &w, turn % 2 == 1);
+        if (turn == 0)
+            visit_accept(&v, &w.script);
+        serve_as(&a, &w, &v);
+    }
+    visit_close(&v);
+    world_close(&w);
+    tls_pair_remove(&server);
+}
+
 /* ---- proxies ---------------------------------------------------------------- */
 
 static void
@@ -263,16 +388,134 @@ static void
 some_hosts_are_reached_without_a_proxy(void **state)
 {
     struct mcpi_curl_options opt = {.proxy = "http://127.0.0.1:1",
-                                    .no_proxy = "far.invalid,127.0.0.1"};
+                                    .no_proxy = "near.invalid,far.invalid"};
+    const char *lines[2] = {NULL, NULL};
     struct answer a = {.w = NULL};
+    struct http_script script;
+    char line[64], url[64];
     struct world w;
     struct visit v;
 
     (void)state;
+    http_script_open(&script, NULL, NULL);
+    (void)snprintf(line, sizeof(line), "far.invalid:%d:127.0.0.1", script.port);
+    (void)snprintf(url, sizeof(url), "http://far.invalid:%d/", script.port);
+    lines[0] = line;
+    opt.resolve = lines;
     world_open_as(&w, opt, NULL);
-    answer_post(&a, &w, "{}");
-    visit_accept(&v, &w.script);
+    script.loop = w.loop;
+    answer_start_as(&a, &w, fetch_options("POST", url, "{}"));
+    visit_accept(&v, &script);
     expect_answer(&w, &a, &v);
+    http_script_close(&script);
+    world_close(&w);
+}
+
+/* What is said there in clear is for this machine. The one after it takes the proxy: the
+ * handle is used again. */
+static void
+expect_direct(struct world *w, struct http_script *proxy, const char *host)
+{
+    struct answer a = {.w = NULL}, b = {.w = NULL};
+    struct visit v;
+    char url[64];
+
+    (void)snprintf(url, sizeof(url), "http://%s:%d/x", host, w->script.port);
+    answer_start_as(&a, w, fetch_options("POST", url, "{}"));
+    visit_accept(&v, &w->script);
+    visit_read(&v);
+    assert_true(visit_asks(&v, "POST /x"));
+    visit_answer(&v, "200 OK", NULL, "");
+    world_until(w, &a.ended, 1);
+    assert_false(a.faulty);
+    assert_int_equal(a.from, MCPI_ADDRESS_LOOPBACK);
+    visit_close(&v);
+    assert_false(http_script_is_visited(proxy, 0));
+    answer_start_as(&b, w, fetch_options("POST", "http://far.invalid/y", "{}"));
+    visit_accept(&v, proxy);
+    visit_read(&v);
+    assert_true(visit_asks(&v, "POST http://far.invalid/y"));
+    visit_answer(&v, "200 OK", NULL, "");
+    world_until(w, &b.ended, 1);
+    assert_int_equal(b.from, MCPI_ADDRESS_ANY);
+    visit_close(&v);
+}
+
+static const char *const loopback[] = {"127.0.0.1",   "localhost", "LOCALHOST",
+                                       "a.localhost", "127.1",     "2130706433"};
+
+#define LOOPBACKS (sizeof(loopback) / sizeof(loopback[0]))
+
+static void
+no_proxy_is_told_what_is_for_loopback(void **state)
+{
+    struct http_script proxy;
+    struct world w;
+
+    (void)state;
+    http_script_open(&proxy, NULL, NULL);
+    world_open_as(&w, (struct mcpi_curl_options){.proxy = proxy.url, .no_proxy = ""},
+                  NULL);
+    proxy.loop = w.loop;
+    for (size_t i = 0; i < LOOPBACKS; i++)
+        expect_direct(&w, &proxy, loopback[i]);
+    http_script_close(&proxy);
+    world_close(&w);
+}
+
+static void
+nor_is_the_one_of_the_environment(void **state)
+{
+    static const char *const names[] = {"http_proxy", "all_proxy", "ALL_PROXY"};
+    struct mcpi_curl_options opt = {.proxy = NULL};
+    struct http_script proxy;
+    struct world w;
+
+    (void)state;
+    for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+        world_open(&w);
+        http_script_open(&proxy, NULL, w.loop);
+        mcpi_curl_free(w.fetcher);
+        opt.loop = w.loop;
+        assert_int_equal(setenv(names[n], proxy.url, 1), 0);
+        assert_int_equal(setenv("no_proxy", "", 1), 0);
+        assert_int_equal(mcpi_curl_new(&opt, &w.fetcher, NULL), 0);
+        for (size_t i = 0; i < LOOPBACKS; i++)
+            expect_direct(&w, &proxy, loopback[i]);
+        assert_int_equal(unsetenv(names[n]), 0);
+        assert_int_equal(unsetenv("no_proxy"), 0);
+        http_script_close(&proxy);
+        world_close(&w);
+    }
+}
+
+/* It is sent on by what was reached over the proxy. */
+static void
+nor_is_one_told_after_a_redirect(void **state)
+{
+    struct mcpi_curl_options opt = {.follow_any = true, .no_proxy = ""};
+    struct answer a = {.w = NULL};
+    struct http_script proxy;
+    struct visit v, there;
+    char text[256];
+    struct world w;
+
+    (void)state;
+    http_script_open(&proxy, NULL, NULL);
+    opt.proxy = proxy.url;
+    world_open_as(&w, opt, NULL);
+    proxy.loop = w.loop;
+    answer_start_as(&a, &w, fetch_options("POST", "http://far.invalid/y", "{}"));
+    visit_accept(&v, &proxy);
+    visit_read(&v);
+    (void)snprintf(text, sizeof(text),
+                   "HTTP/1.1 307 T\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n",
+                   w.script.url);
+    visit_say(&v, text);
+    visit_accept(&there, &w.script);
+    expect_answer(&w, &a, &there);
+    visit_close(&v);
+    http_script_close(&proxy);
     world_close(&w);
 }
 
@@ -435,8 +678,13 @@ TEST_MAIN(TEST(a_certificate_of_the_given_authority_is_trusted),
           TEST(any_certificate_will_do_if_that_is_asked_for),
           TEST(a_connection_of_tls_is_used_again), TEST(a_client_shows_its_certificate),
           TEST(B5_a_key_that_does_not_open_sends_nothing),
+          TEST(who_is_anonymous_shows_none), TEST(who_is_anonymous_resumes_nothing),
+          TEST(who_is_anonymous_needs_no_certificate_to_be_there),
           TEST(a_proxy_is_asked_for_the_whole_url),
           TEST(some_hosts_are_reached_without_a_proxy),
+          TEST(no_proxy_is_told_what_is_for_loopback),
+          TEST(nor_is_the_one_of_the_environment),
+          TEST(nor_is_one_told_after_a_redirect),
           TEST(the_environment_names_a_proxy_unless_there_is_to_be_none),
           TEST(a_proxy_makes_a_tunnel_for_tls),
           TEST(B5_a_tunnel_that_is_refused_sends_nothing),

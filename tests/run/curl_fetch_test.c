@@ -495,13 +495,58 @@ a_server_that_does_not_read_is_silent(void **state)
     free(body);
 }
 
+static void
+a_field_that_comes_twice_is_found_twice(void **state)
+{
+    struct asked c;
+
+    (void)state;
+    asked_open(&c);
+    visit_say(&c.v, "HTTP/1.1 103 Early\r\nX-Extra: a\r\nX-Extra: b\r\n\r\n"
+                    "HTTP/1.1 200 OK\r\nX-Extra: 1\r\nContent-Length: 0\r\n"
+                    "x-extra: 2\r\n\r\n");
+    asked_end(&c, 0);
+    assert_string_equal(c.a.extra, "1");
+    assert_string_equal(c.a.second, "2");
+    asked_close(&c);
+}
+
+static void
+nothing_of_a_request_is_left_in_memory(void **state)
+{
+    static const char fields[] = "Authorization: Bearer geheim";
+    struct mcpi_fetch_options opt;
+    struct answer a = {.w = NULL}, b = {.w = NULL};
+    struct world w;
+    struct visit v;
+
+    (void)state;
+    world_open(&w);
+    w.mem.secret = "geheim";
+    opt = fetch_options("POST", w.script.url, "secret=geheim");
+    opt.fields = fields;
+    opt.fields_len = sizeof(fields);
+    answer_start_as(&a, &w, opt);
+    visit_accept(&v, &w.script);
+    visit_read(&v);
+    assert_string_equal(v.body, "secret=geheim");
+    answer_start_as(&b, &w, opt);
+    answer_abort(&b);
+    visit_answer(&v, "200 OK", NULL, "");
+    world_until(&w, &a.ended, 1);
+    visit_close(&v);
+    world_close(&w);
+}
+
 TEST_MAIN(TEST(a_get_has_no_body_and_no_type), TEST(any_method_can_be_asked_for),
           TEST(a_post_without_a_body_has_length_0_and_no_type),
           TEST(a_field_without_a_value_is_sent), TEST(what_is_sent_was_copied),
           TEST(what_is_no_url_of_http_is_refused),
           TEST(B6_a_long_body_is_sending_until_its_last_byte_has_left),
           TEST(an_answer_that_comes_too_early_is_one), TEST(the_head_is_the_last_one),
-          TEST(trailers_are_not_told), TEST(pieces_come_as_they_are_sent),
+          TEST(a_field_that_comes_twice_is_found_twice),
+          TEST(nothing_of_a_request_is_left_in_memory), TEST(trailers_are_not_told),
+          TEST(pieces_come_as_they_are_sent),
           TEST(a_body_without_a_length_ends_with_its_connection),
           TEST(every_byte_alone_makes_the_same_answer),
           TEST(a_head_that_is_refused_ends_it), TEST(a_piece_that_is_refused_ends_it),

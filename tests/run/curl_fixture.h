@@ -28,9 +28,14 @@ struct answer {
     struct world *w;
     struct mcpi_fetch *fetch;
     int sent, heads, bodies, ended; /* how often */
+    int redirects;                  /* that were told */
+    int redirect_status;            /* of the last one */
+    char redirect_url[128];
     int status;
     char type[64], extra[64]; /* Content-Type, X-Extra */
-    char body[4096];          /* its beginning */
+    char second[64];          /* X-Extra, the second one */
+    enum mcpi_address_kind from;
+    char body[4096]; /* its beginning */
     size_t body_len;
     bool faulty;
     struct mcpi_fetch_fault fault; /* without why */
@@ -60,19 +65,33 @@ answer_sent(void *user)
     answer_then(a, 's');
 }
 
+static inline void
+answer_redirected(void *user, int status, const char *url)
+{
+    struct answer *a = user;
+
+    assert_int_equal(a->ended, 0);
+    a->redirects++;
+    a->redirect_status = status;
+    (void)snprintf(a->redirect_url, sizeof(a->redirect_url), "%s", url);
+}
+
 static inline int
 answer_head(void *user, const struct mcpi_fetch_head *head)
 {
     struct answer *a = user;
     const char *type = head->find(head, "content-TYPE");
     const char *extra = head->find(head, "X-Extra");
+    const char *second = head->find_nth(head, "x-extra", 1);
 
     assert_int_equal(a->ended, 0);
     a->heads++;
     a->status = head->status;
+    a->from = head->from;
     a->phase_at_head = mcpi_fetch_get_phase(a->fetch);
     (void)snprintf(a->type, sizeof(a->type), "%s", type ? type : "(none)");
     (void)snprintf(a->extra, sizeof(a->extra), "%s", extra ? extra : "(none)");
+    (void)snprintf(a->second, sizeof(a->second), "%s", second ? second : "(none)");
     answer_then(a, 'h');
     return a->refuse_head;
 }
@@ -112,6 +131,7 @@ answer_ended(void *user, const struct mcpi_fetch_fault *fault)
 
 static const struct mcpi_fetch_ops answer_ops = {
     .sent = answer_sent,
+    .redirected = answer_redirected,
     .head = answer_head,
     .body = answer_body,
     .ended = answer_ended,

@@ -61,14 +61,16 @@ secrets_are_dropped_wherever_they_stand(void **state)
 {
     (void)state;
     EXPECT("Authorization: x\0AUTHORIZATION: y\0Content-Type: t\0cookie:\0"
-           "Mcp-Session-Id: s",
+           "Mcp-Session-Id: s\0DPoP: p",
            "Authorization: x|AUTHORIZATION: y|Content-Type: t|cookie;|"
-           "Mcp-Session-Id: s|Expect:|",
+           "Mcp-Session-Id: s|DPoP: p|Expect:|",
            "Content-Type: t|Expect:|");
-    EXPECT(
-        "Authorizations: x\0Cookie2: y\0Mcp-Session-Id-Too: z\0Content-Type: t",
-        "Authorizations: x|Cookie2: y|Mcp-Session-Id-Too: z|Content-Type: t|Expect:|",
-        "Authorizations: x|Cookie2: y|Mcp-Session-Id-Too: z|Content-Type: t|Expect:|");
+    EXPECT("Authorizations: x\0Cookie2: y\0Mcp-Session-Id-Too: z\0DPoP-Too: p\0"
+           "Content-Type: t",
+           "Authorizations: x|Cookie2: y|Mcp-Session-Id-Too: z|DPoP-Too: p|"
+           "Content-Type: t|Expect:|",
+           "Authorizations: x|Cookie2: y|Mcp-Session-Id-Too: z|DPoP-Too: p|"
+           "Content-Type: t|Expect:|");
 }
 
 TEST_MAIN(TEST(what_libcurl_would_add_is_refused),

@@ -34,6 +34,9 @@ a_redirect_keeps_method_fields_and_body(void **state)
         assert_int_equal(c.a.heads, 1);
         assert_string_equal(c.a.body, "there");
         assert_int_equal(c.a.sent, 2); /* once for each */
+        assert_int_equal(c.a.redirects, 1);
+        assert_int_equal(c.a.redirect_status, strtol(statuses[i], NULL, 10));
+        assert_non_null(strstr(c.a.redirect_url, "/other?x=y"));
         asked_close(&c);
     }
 }
@@ -59,6 +62,7 @@ a_redirect_that_is_not_followed_names_its_target(void **state)
         redirect_to(&c.v, cases[i].status, cases[i].location);
         asked_end(&c, MCP_E_PROTO);
         assert_int_equal(c.a.heads, 0);
+        assert_int_equal(c.a.redirects, 0);
         assert_non_null(strstr(c.a.why, cases[i].why));
         asked_close(&c);
     }
@@ -79,6 +83,7 @@ redirects_have_a_limit(void **state)
     world_until(&c.w, &c.a.ended, 1);
     assert_int_equal(c.a.fault.status, MCP_E_PROTO);
     assert_non_null(strstr(c.a.why, "/again"));
+    assert_int_equal(c.a.redirects, MCPI_CURL_REDIRECTS_MAX);
     asked_close(&c);
 }
 
@@ -99,7 +104,7 @@ static void
 another_origin_does_not_get_the_secrets(void **state)
 {
     static const char fields[] = "authorization: Bearer x\0Cookie: c\0"
-                                 "MCP-Session-ID: s\0X-Other: o";
+                                 "MCP-Session-ID: s\0DPoP: p\0X-Other: o";
     struct mcpi_curl_options opt = {.follow_any = true};
     struct mcpi_fetch_options request;
     struct answer a = {.w = NULL};
@@ -119,12 +124,14 @@ another_origin_does_not_get_the_secrets(void **state)
     assert_string_equal(visit_field(&v, "Authorization"), "Bearer x");
     assert_string_equal(visit_field(&v, "Cookie"), "c");
     assert_string_equal(visit_field(&v, "Mcp-Session-Id"), "s");
+    assert_string_equal(visit_field(&v, "DPoP"), "p");
     redirect_to(&v, "307 T", other.url);
     visit_accept(&there, &other);
     visit_read(&there);
     assert_null(visit_field(&there, "Authorization"));
     assert_null(visit_field(&there, "Cookie"));
     assert_null(visit_field(&there, "Mcp-Session-Id"));
+    assert_null(visit_field(&there, "DPoP"));
     assert_string_equal(visit_field(&there, "X-Other"), "o");
     assert_string_equal(there.body, "{}");
     redirect_to(&there, "307 T", w.script.url); /* nor does the first one any more */
@@ -189,9 +196,89 @@ B5_a_redirect_to_nobody_was_not_unsent(void **state)
     world_close(&w);
 }
 
+static void
+for_who_stays_a_redirect_is_an_answer(void **state)
+{
+    static const char *const cases[][2] = {{"302 Found", "/x"},
+                                           {"303 See", "/x"},
+                                           {"307 T", "http://elsewhere.invalid/x"},
+                                           {"308 P", "file:///etc/passwd"}};
+    struct mcpi_fetch_options opt;
+    struct visit v;
+    struct world w;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct answer a = {.w = NULL};
+
+        world_open(&w);
+        opt = fetch_options("POST", w.script.url, "{}");
+        opt.stays = true;
+        answer_start_as(&a, &w, opt);
+        visit_accept(&v, &w.script);
+        visit_read(&v);
+        redirect_to(&v, cases[i][0], cases[i][1]);
+        world_until(&w, &a.ended, 1);
+        assert_false(a.faulty);
+        assert_int_equal(a.status, atoi(cases[i][0]));
+        assert_string_equal(a.body, "moved");
+        assert_int_equal(a.sent, 1);
+        visit_close(&v);
+        world_close(&w);
+    }
+}
+
+static void
+who_wants_to_be_within_is_not_sent_to_another_origin(void **state)
+{
+    static const char *const targets[] = {"http://127.0.0.2:1/x", "https://127.0.0.1/x",
+                                          "//elsewhere.invalid/x"};
+    struct mcpi_fetch_options opt;
+    struct visit v;
+    struct world w;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+        struct answer a = {.w = NULL};
+
+        world_open_as(&w, (struct mcpi_curl_options){.follow_any = true}, NULL);
+        opt = fetch_options("GET", w.script.url, NULL);
+        opt.within = true;
+        answer_start_as(&a, &w, opt);
+        visit_accept(&v, &w.script);
+        visit_read(&v);
+        redirect_to(&v, "307 T", "/here");
+        visit_read(&v); /* that is followed */
+        assert_true(visit_asks(&v, "GET /here"));
+        redirect_to(&v, "307 T", targets[i]);
+        world_until(&w, &a.ended, 1);
+        assert_int_equal(a.fault.status, MCP_E_PROTO);
+        assert_non_null(strstr(a.why, "another origin"));
+        visit_close(&v);
+        world_close(&w);
+    }
+}
+
+static void
+what_a_redirect_asks_for_is_not_told(void **state)
+{
+    struct asked c;
+
+    (void)state;
+    asked_open(&c);
+    redirect_to(&c.v, "307 T", "http://127.0.0.2:1/x?code=geheim#geheim");
+    asked_end(&c, MCP_E_PROTO);
+    assert_non_null(strstr(c.a.why, "http://127.0.0.2:1/x"));
+    assert_null(strstr(c.a.why, "geheim"));
+    asked_close(&c);
+}
+
 TEST_MAIN(TEST(a_redirect_keeps_method_fields_and_body),
           TEST(a_redirect_that_is_not_followed_names_its_target),
           TEST(redirects_have_a_limit), TEST(a_redirect_without_a_target_is_an_answer),
           TEST(another_origin_does_not_get_the_secrets),
           TEST(the_body_of_a_redirect_may_have_no_end),
+          TEST(for_who_stays_a_redirect_is_an_answer),
+          TEST(who_wants_to_be_within_is_not_sent_to_another_origin),
+          TEST(what_a_redirect_asks_for_is_not_told),
           TEST(B5_a_redirect_to_nobody_was_not_unsent))

@@ -125,30 +125,6 @@ a_connection_is_used_again(void **state)
 }
 
 static void
-fresh_is_who_has_a_connection_of_its_own(void **state)
-{
-    struct visit v;
-    struct world w;
-
-    (void)state;
-    world_open(&w);
-    for (int i = 0; i < 2; i++) {
-        struct answer a = {.w = NULL};
-
-        answer_post(&a, &w, "{}");
-        if (i == 0)
-            visit_accept(&v, &w.script);
-        visit_read(&v);
-        world_until(&w, &a.sent, 1);
-        assert_int_equal(mcpi_fetch_is_fresh(a.fetch), i == 0);
-        visit_answer(&v, "200 OK", "text/x", "done");
-        world_until(&w, &a.ended, 1);
-    }
-    visit_close(&v);
-    world_close(&w);
-}
-
-static void
 one_that_the_server_has_closed_is_not(void **state)
 {
     struct visit v = {.fd = -1};
@@ -532,9 +508,7 @@ each_allocation_may_fail(void **state)
 }
 
 TEST_MAIN(TEST(a_post_and_its_answer), TEST(F10_what_was_posted_first_comes_first),
-          TEST(a_connection_is_used_again),
-          TEST(fresh_is_who_has_a_connection_of_its_own),
-          TEST(one_that_the_server_has_closed_is_not),
+          TEST(a_connection_is_used_again), TEST(one_that_the_server_has_closed_is_not),
           TEST(open_streams_leave_room_for_connections_that_are_kept),
           TEST(only_so_many_idle_connections_are_kept),
           TEST(many_at_a_time_get_their_own_answers),

@@ -79,6 +79,43 @@ one_is_freed_by_the_last_who_has_it(void **state)
     test_mem_done(&mem);
 }
 
+static void
+one_knows_where_it_goes(void **state)
+{
+    static const struct {
+        const char *url;
+        enum mcpi_address_kind near;
+        unsigned port;
+        bool direct;
+    } cases[] = {{"http://a.test/", MCPI_ADDRESS_ANY, 80, false},
+                 {"https://a.test", MCPI_ADDRESS_ANY, 443, false},
+                 {"https://a.test:65535/x", MCPI_ADDRESS_ANY, 65535, false},
+                 {"http://u:p@127.1:81/", MCPI_ADDRESS_LOOPBACK, 81, true},
+                 {"HTTP://[::1]:81/", MCPI_ADDRESS_LOOPBACK, 81, true},
+                 {"http://127.255.255.254/", MCPI_ADDRESS_LOOPBACK, 80, true},
+                 {"http://a.LocalHost./", MCPI_ADDRESS_LOOPBACK, 80, true},
+                 {"https://localhost/", MCPI_ADDRESS_LOOPBACK, 443, false},
+                 {"http://localhost.test/", MCPI_ADDRESS_ANY, 80, false},
+                 {"http://alocalhost/", MCPI_ADDRESS_ANY, 80, false},
+                 {"http://[fd00::1]:82/", MCPI_ADDRESS_PRIVATE, 82, false},
+                 {"http://[fe80::1%25eth0]/", MCPI_ADDRESS_SPECIAL, 80, false},
+                 {"http://%31%32%37.0.0.1/", MCPI_ADDRESS_LOOPBACK, 80, true},
+                 {"https://8.8.8.8/?127.0.0.1", MCPI_ADDRESS_PUBLIC, 443, false}};
+    struct mcpi_curl_url *url;
+    struct test_mem mem;
+
+    (void)state;
+    test_mem_init(&mem);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(mcpi_curl_url_new(&mem.allocator, cases[i].url, &url), 0);
+        assert_int_equal(url->near, cases[i].near);
+        assert_int_equal(url->port, cases[i].port);
+        assert_int_equal(url->direct, cases[i].direct);
+        mcpi_curl_url_unref(url);
+    }
+    test_mem_done(&mem);
+}
+
 /* target NULL: not followed. */
 static const struct {
     const char *url, *location, *target;
@@ -175,6 +212,6 @@ these_statuses_are_redirects(void **state)
 
 TEST_MAIN(TEST(urls_of_http_pass), TEST(others_do_not),
           TEST(one_is_read_if_there_is_memory),
-          TEST(one_is_freed_by_the_last_who_has_it),
+          TEST(one_is_freed_by_the_last_who_has_it), TEST(one_knows_where_it_goes),
           TEST(a_target_is_seen_from_its_url), TEST(some_are_not_followed_at_all),
           TEST(these_statuses_are_redirects))

@@ -60,6 +60,10 @@ record_add(struct fake_fetcher *fetcher, const struct mcpi_fetch_options *opt,
     fetch->body = opt->body ? copy_n(opt->body, opt->body_len) : NULL;
     fetch->body_len = opt->body_len;
     fetch->idle_us = opt->idle_us;
+    fetch->nearest = opt->nearest;
+    fetch->stays = opt->stays;
+    fetch->within = opt->within;
+    fetch->anonymous = opt->anonymous;
     fetch->by = fetcher;
     fetch->handle = handle;
     fetch->ops = opt->ops;
@@ -128,20 +132,13 @@ fetcher_phase(const struct mcpi_fetch *self)
     return ((const struct fake_handle *)self)->record->phase;
 }
 
-static bool
-fetcher_is_fresh(const struct mcpi_fetch *self)
-{
-    return ((const struct fake_handle *)self)->record->fresh;
-}
-
 void
 fake_fetcher_init(struct fake_fetcher *fetcher, const mcp_allocator *mem)
 {
     *fetcher = (struct fake_fetcher){
         .fetcher = {.start = fetcher_start,
                     .abort = fetcher_abort,
-                    .phase = fetcher_phase,
-                    .is_fresh = fetcher_is_fresh},
+                    .phase = fetcher_phase},
         .mem = mcpi_mem_or_malloc(mem),
     };
 }
@@ -203,32 +200,41 @@ fake_field(const struct fake_fetch *fetch, const char *name)
 
 /* ---- what the test does with it --------------------------------------------- */
 
-enum { VALUE_MAX = 1024 };
-
 struct fake_fetch_head {
     struct mcpi_fetch_head head;
-    const char *lines;
-    char *value; /* room for the one that is found */
+    char *lines; /* each with a terminator */
+    size_t len;
 };
+
+static const char *
+head_find_nth(const struct mcpi_fetch_head *self, const char *name, unsigned number)
+{
+    const struct fake_fetch_head *head = (const struct fake_fetch_head *)self;
+    const char *end = head->lines + head->len;
+    size_t len = strlen(name);
+
+    for (const char *line = head->lines; line < end; line += strlen(line) + 1)
+        if (strncasecmp(line, name, len) == 0 && line[len] == ':' && number-- == 0)
+            return line + len + 1 + strspn(line + len + 1, " ");
+    return NULL;
+}
 
 static const char *
 head_find(const struct mcpi_fetch_head *self, const char *name)
 {
-    const struct fake_fetch_head *head = (const struct fake_fetch_head *)self;
-    size_t len = strlen(name), line_len;
+    return head_find_nth(self, name, 0);
+}
 
-    for (const char *line = head->lines; line && *line;) {
-        line_len = strcspn(line, "\n");
-        if (strncasecmp(line, name, len) == 0 && line[len] == ':') {
-            len += 1 + strspn(line + len + 1, " ");
-            assert_true(line_len >= len && line_len - len < VALUE_MAX);
-            (void)snprintf(head->value, VALUE_MAX, "%.*s", (int)(line_len - len),
-                           line + len);
-            return head->value;
-        }
-        line += line_len + (line[line_len] == '\n');
-    }
-    return NULL;
+static void
+head_make(struct fake_fetch_head *head, const char *lines)
+{
+    head->len = lines ? strlen(lines) : 0;
+    head->lines = copy_n(lines, head->len);
+    for (size_t i = 0; i < head->len; i++)
+        if (head->lines[i] == '\n')
+            head->lines[i] = '\0';
+    head->head.find = head_find;
+    head->head.find_nth = head_find_nth;
 }
 
 static void
@@ -275,9 +281,8 @@ fake_sent(struct fake_fetch *fetch)
 void
 fake_head(struct fake_fetch *fetch, int status, const char *lines)
 {
-    char value[VALUE_MAX];
-    struct fake_fetch_head head = {
-        .head = {.status = status, .find = head_find}, .lines = lines, .value = value};
+    struct fake_fetch_head head = {.head = {.status = status, .from = fetch->by->from}};
+    int r;
 
     if (!fetch->told_sent)
         fake_sent(fetch);
@@ -285,7 +290,10 @@ fake_head(struct fake_fetch *fetch, int status, const char *lines)
         return;
     assert_false(fetch->told_head);
     fetch->told_head = true;
-    fetch_stop(fetch, fetch->ops->head(fetch->user, &head.head));
+    head_make(&head, lines);
+    r = fetch->ops->head(fetch->user, &head.head);
+    free(head.lines);
+    fetch_stop(fetch, r);
 }
 
 void

@@ -33,9 +33,10 @@ struct fake_fetch {
     char *body; /* terminated; NULL: none */
     size_t body_len;
     int64_t idle_us;
+    enum mcpi_address_kind nearest;
+    bool stays, within, anonymous;
     enum fake_fetch_state state;
     enum mcpi_fetch_phase phase; /* to be changed by the test at will */
-    bool fresh;                  /* likewise: over a connection of its own */
     int stopped;                 /* what head or body returned, if negative */
     bool told_sent, told_head;
     /* Its own. */
@@ -47,13 +48,14 @@ struct fake_fetch {
 
 struct fake_fetcher {
     struct mcpi_fetcher fetcher;
-    const mcp_allocator *mem; /* of the handles: if it fails, start does */
-    struct fake_fetch **all;  /* in the order they were started */
-    size_t count;             /* started so far; refused ones do not count */
-    size_t aborts;            /* so far */
-    int refuse;               /* negative: start returns it, and nothing is started */
-    unsigned refuse_times;    /* so often, and then no more; 0: always */
-    unsigned refused;         /* so often it did */
+    const mcp_allocator *mem;    /* of the handles: if it fails, start does */
+    struct fake_fetch **all;     /* in the order they were started */
+    size_t count;                /* started so far; refused ones do not count */
+    size_t aborts;               /* so far */
+    enum mcpi_address_kind from; /* where answers come from; ANY unless set */
+    int refuse;            /* negative: start returns it, and nothing is started */
+    unsigned refuse_times; /* so often, and then no more; 0: always */
+    unsigned refused;      /* so often it did */
 };
 
 /* mem NULL: malloc. */

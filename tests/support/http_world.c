@@ -418,7 +418,8 @@ http_open(struct world *w, const struct world_options *opt)
 #define HTTP_LINK(link_name)                                                        \
     .name = link_name, .open = http_open, .step = http_step, .inject = http_inject, \
     .shutdown = http_shutdown, .free = http_free, .next = http_next,                \
-    .signals = http_signals, .clog = http_clog, .assert_quiet = http_assert_quiet
+    .signals = http_signals, .clog = http_clog, .assert_quiet = http_assert_quiet,  \
+    .frame_us = MCPI_HTTP_OVERTAKEN_MAX
 
 const struct http_world_link world_http = {
     .link = {HTTP_LINK("http"), .traits = WORLD_RESPONSES}};

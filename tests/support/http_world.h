@@ -9,6 +9,7 @@
 #define TESTS_SUPPORT_HTTP_WORLD_H
 
 #include "link/http_client.h"
+#include "link/http_entry.h"
 #include "link/http_session.h"
 #include "support/memory_fetch.h"
 #include "support/world.h"

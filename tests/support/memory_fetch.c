@@ -135,7 +135,7 @@ fetch_write(struct memory_fetch *f, const char *data, size_t len)
 }
 
 static const char *
-head_find(const struct mcpi_fetch_head *head, const char *name)
+head_find_nth(const struct mcpi_fetch_head *head, const char *name, unsigned number)
 {
     const struct memory_fetch *f = MCPI_CONTAINER(head, struct memory_fetch, head);
     const char *at = f->head_lines;
@@ -143,11 +143,17 @@ head_find(const struct mcpi_fetch_head *head, const char *name)
     while (at < f->head_lines + f->head_len) {
         const char *value = at + strlen(at) + 1;
 
-        if (strcasecmp(at, name) == 0)
+        if (strcasecmp(at, name) == 0 && number-- == 0)
             return value;
         at = value + strlen(value) + 1;
     }
     return NULL;
+}
+
+static const char *
+head_find(const struct mcpi_fetch_head *head, const char *name)
+{
+    return head_find_nth(head, name, 0);
 }
 
 static void
@@ -168,6 +174,8 @@ fetch_set_head(struct memory_fetch *f, int status, const char *type,
     assert_int_equal(f->head.status, 0);
     f->head.status = status;
     f->head.find = head_find;
+    f->head.find_nth = head_find_nth;
+    f->head.from = MCPI_ADDRESS_LOOPBACK;
     if (type) {
         head_add(f, "Content-Type");
         head_add(f, type);

@@ -168,6 +168,8 @@ session_cancel(struct session *t, int n)
 {
     assert_int_equal(mcpi_call_cancel(t->out[n].call, "changed my mind", t->w.now), 0);
     world_run(&t->w);
+    if (world_has_session(&t->w))
+        world_pass(&t->w, t->w.link->frame_us);
 }
 
 void

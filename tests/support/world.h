@@ -91,6 +91,8 @@ struct world_link {
     enum mcpi_era era; /* the only one it is about; MCPI_ERA_BOTH: each */
     /* A stream that is lost is looked for that long before it is given up (D8). */
     int64_t patience_us;
+    /* A cancel waits that long for its request to be read. */
+    int64_t frame_us;
     /* When the link itself has something to do; NULL: never. */
     int64_t (*next)(struct world *w);
     /* Cancels of the client's that the server could see, ever; NULL: its frames. */
@@ -167,8 +169,8 @@ void world_run(struct world *w);
  * order. */
 void world_pass(struct world *w, int64_t us);
 
-/* Let the other side hear of a cancel: run and, where its client can only be seen to
- * leave, and does so when the grace is over, let that time pass. */
+/* Let the other side hear of a cancel: run and let that time pass for which a frame waits
+ * or, where its client can only be seen to leave, the grace. */
 void world_deliver(struct world *w);
 
 /* Start a call from a side. Fields of opt that are zero: method "tools/call", params
