@@ -217,6 +217,11 @@ MCP_API void mcp_client_free(mcp_client *client);
 /* Begin to close and return; what is started now ends MCP_E_CLOSED. */
 MCP_API void mcp_client_close(mcp_client *client);
 
+/* How its opening went: 0 ready, now or once; MCP_E_AGAIN: under way (no_wait); else why
+ * there never was a connection, with all that is known of it in err: MCP_E_AUTH and
+ * http_status 401, say. [any] */
+MCP_API int mcp_client_opening(mcp_client *client, mcp_error *err);
+
 /* ---- about the server; borrowed until the client is freed; NULL until ready ---- */
 
 MCP_API const char *mcp_client_version(mcp_client *client); /* protocol, "2026-07-28" */
@@ -465,7 +470,7 @@ MCP_API int mcp_call_wait(mcp_call *call, int64_t timeout_ms, mcp_reply **ret_re
 MCP_API int mcp_call_flush(mcp_call *call, int64_t timeout_ms);
 
 /* What the server said was wrong; borrowed until the call is freed. NULL unless it
- * ended with MCP_E_PEER, or MCP_E_HTTP. data: the error's data, or NULL. */
+ * ended with MCP_E_PEER, MCP_E_HTTP or MCP_E_AUTH. data: the error's data, or NULL. */
 MCP_API const mcp_error *mcp_call_error(const mcp_call *call);
 MCP_API const mcp_json *mcp_call_error_data(const mcp_call *call);
 

@@ -100,6 +100,11 @@ MCP_API const char *mcp_request_version(const mcp_request *req); /* "2026-07-28"
  * other links, and for nobody in particular. Never NULL. */
 MCP_API const char *mcp_request_principal(const mcp_request *req);
 
+/* What the token of who asks says, if a guard has checked one, or what a hook has said
+ * (mcp/auth.h): its claims, an object, or NULL; its scopes, blanks between, never NULL. */
+MCP_API const mcp_json *mcp_request_claims(const mcp_request *req);
+MCP_API const char *mcp_request_scope(const mcp_request *req);
+
 /* A header of the HTTP request that brought it, if the HTTP options keep those of that
  * name; case does not count. The first one, if there are several. NULL: it was not
  * there, or is not kept, or this came over another link. */

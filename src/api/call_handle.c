@@ -272,7 +272,8 @@ call_has_error(const mcp_call *call)
     bool has;
 
     pthread_mutex_lock(lock);
-    has = call->is_ended && (call->status == MCP_E_PEER || call->status == MCP_E_HTTP);
+    has = call->is_ended && (call->status == MCP_E_PEER || call->status == MCP_E_HTTP ||
+                             call->status == MCP_E_AUTH);
     pthread_mutex_unlock(lock);
     return has;
 }

@@ -204,10 +204,27 @@ excuse_is_over(struct mcpi_timer *timer, int64_t now)
 }
 
 static void
+client_tell_exit(const struct mcp_client *client)
+{
+    long pid = (long)client->child_pid; /* written by this thread only */
+    int status = client->reach.exit_status;
+
+    if (status != MCPI_WAIT_UNKNOWN && WIFEXITED(status))
+        MCPI_TELL(client->host.engine, "process %ld exited with status %d", pid,
+                  WEXITSTATUS(status));
+    else if (status != MCPI_WAIT_UNKNOWN && WIFSIGNALED(status))
+        MCPI_TELL(client->host.engine, "signal %d ended process %ld", WTERMSIG(status),
+                  pid);
+    else
+        MCPI_TELL(client->host.engine, "process %ld has ended", pid);
+}
+
+static void
 reach_exited(void *user)
 {
     struct mcp_client *client = user;
 
+    client_tell_exit(client);
     if (mcpi_timer_is_armed(&client->excuse))
         client_reap(client);
 }
@@ -449,7 +466,9 @@ client_reach(struct mcp_client *client, mcp_error *err)
     const struct mcpi_ground ground = {.loop = client->host.inside,
                                        .engine = client->host.engine,
                                        .mem = client->host.mem,
-                                       .mirrors = &client->mirrors};
+                                       .mirrors = &client->mirrors,
+                                       .pool = client->pool,
+                                       .name = client->opt.name};
     struct mcpi_reach *reach = &client->reach;
     int r;
 
@@ -466,6 +485,8 @@ client_reach(struct mcp_client *client, mcp_error *err)
         pthread_mutex_lock(&client->lock);
         client->child_pid = mcpi_child_pid(reach->child);
         pthread_mutex_unlock(&client->lock);
+        MCPI_TELL(client->host.engine, "process %ld was started",
+                  (long)client->child_pid);
     }
     return r < 0 ? r : client_negotiate(client, err);
 }

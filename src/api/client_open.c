@@ -52,6 +52,21 @@ client_await_opened(struct mcp_client *client, mcp_error *err)
     return r;
 }
 
+int
+mcp_client_opening(mcp_client *client, mcp_error *err)
+{
+    int r;
+
+    pthread_mutex_lock(&client->lock);
+    r = client->state == MCPI_CLIENT_OPENING ? MCP_E_AGAIN : client->status;
+    if (r == MCP_E_AGAIN)
+        (void)mcpi_error_set(err, r, "it is being opened");
+    else if (r < 0 && err)
+        *err = client->error;
+    pthread_mutex_unlock(&client->lock);
+    return r;
+}
+
 /* Takes the client: after a failure nothing is left of it. */
 static int
 client_open(struct mcp_client *client, mcp_client **ret_client, mcp_error *err)

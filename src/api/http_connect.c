@@ -9,6 +9,7 @@
 
 #include "api/client.h"
 #include "api/http_way.h"
+#include "auth/client.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "link/http_fields.h"
@@ -134,6 +135,30 @@ time_take(int64_t *value, const char *member, mcp_error *err)
     return 0;
 }
 
+/* Who we are is said once. */
+static bool
+has_authorization(const char *const *lines)
+{
+    for (; lines && *lines; lines++)
+        if (strncasecmp(*lines, "Authorization:", 14) == 0)
+            return true;
+    return false;
+}
+
+/* Reads it into *ret_auth, and points the options there. */
+static int
+auth_take(mcp_http_client_options *opt, mcp_auth_options *ret_auth, mcp_error *err)
+{
+    if (!opt->auth)
+        return 0;
+    if (mcpi_options_read(ret_auth, sizeof(*ret_auth), opt->auth) < 0)
+        return wrong(err, "auth", "these are no options of authorization");
+    if (has_authorization(opt->headers))
+        return wrong(err, "auth", "there is a header Authorization too");
+    opt->auth = ret_auth;
+    return mcpi_auth_options_take(ret_auth, err);
+}
+
 static int
 options_take(mcp_http_client_options *opt, mcp_error *err)
 {
@@ -191,6 +216,7 @@ mcp_client_connect_http(const char *url, const mcp_http_client_options *given,
                         mcp_error *err)
 {
     mcp_http_client_options http;
+    mcp_auth_options auth;
     struct mcpi_way *way;
     int r;
 
@@ -203,6 +229,8 @@ mcp_client_connect_http(const char *url, const mcp_http_client_options *given,
         return mcpi_error_set(err, MCP_E_INVAL,
                               "these are no options of a client over HTTP");
     r = options_take(&http, err);
+    if (r == 0)
+        r = auth_take(&http, &auth, err);
     if (r == 0)
         r = way_make(url, &http, mem_of(opt), &way, err);
     if (r == 0)

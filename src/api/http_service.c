@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "api/mirrored.h"
+#include "auth/guard.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "link/http_listener.h"
@@ -193,6 +194,7 @@ shard_make_endpoint(struct shard *shard)
 {
     const struct service *service = shard->service;
     struct mcpi_engine *engine = shard->branch->host.engine;
+    const mcp_guard *guard = service->settings->http.guard;
     const struct mcpi_endpoint_options opt = {
         .loop = shard_loop(shard),
         .engine = engine,
@@ -204,6 +206,7 @@ shard_make_endpoint(struct shard *shard)
         .shard = shard->index,
         .shards = service->count,
         .gauges = {.changed = on_changed, .user = shard},
+        .notice = guard ? mcpi_guard_notice(guard) : NULL,
         .check_params = on_check_params,
         .elsewhere = on_elsewhere,
         .closed = on_endpoint_closed,

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "auth/guard.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -226,6 +227,19 @@ store_take(const mcp_http_options *opt, mcp_event_store *store, mcp_error *err)
     return 0;
 }
 
+/* A guard is a hook that we know. */
+static int
+guard_take(mcp_http_options *opt, mcp_error *err)
+{
+    if (!opt->guard)
+        return 0;
+    if (opt->identify)
+        return wrong(err, "guard", "identify asks already who comes");
+    opt->identify = mcpi_guard_identify;
+    opt->identify_user = opt->guard;
+    return 0;
+}
+
 static int
 options_take(mcp_http_options *opt, mcp_event_store *store, mcp_error *err)
 {
@@ -249,6 +263,8 @@ options_take(mcp_http_options *opt, mcp_event_store *store, mcp_error *err)
         r = times_take(opt, err);
     if (r == 0)
         r = store_take(opt, store, err);
+    if (r == 0)
+        r = guard_take(opt, err);
     return r;
 }
 

@@ -5,6 +5,7 @@
 
 #include "api/mirrors.h"
 #include "api/time.h"
+#include "auth/client.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "core/engine.h"
@@ -15,7 +16,8 @@ struct http_way {
     struct mcpi_way way;
     const mcp_allocator *mem;
     const char *url;             /* in this block, as all texts of opt are */
-    mcp_http_client_options opt; /* without headers and names */
+    mcp_http_client_options opt; /* without headers, names and auth */
+    mcp_auth_options *auth;      /* or NULL */
     struct mcpi_buf fields;      /* these */
     struct mcpi_buf names;
 
@@ -23,24 +25,44 @@ struct http_way {
     struct mcpi_loop *loop;
     struct mcpi_mirrors *mirrors;
     struct mcpi_fetcher *fetcher;
+    struct mcpi_auth_client *authorization; /* or NULL */
     struct mcpi_http_client *client;
     struct mcpi_flush closing;
 };
 
 /* ---- on the loop --------------------------------------------------------- */
 
-/* At the end of the turn: nothing of the fetcher's own is on the stack, and who uses the
- * peer until then finds it. */
+/* The link goes when the client hears of it, and not before: until then it is asked. */
+static void
+way_closed(struct http_way *way)
+{
+    mcpi_http_client_free(way->client);
+    way->client = NULL;
+    mcpi_curl_free(way->fetcher);
+    way->fetcher = NULL;
+    way->way.closed(way->way.user);
+}
+
+static void
+authorization_closed(void *user)
+{
+    struct http_way *way = user;
+
+    way->authorization = NULL;
+    way_closed(way);
+}
+
+/* At the end of the turn: nothing of the fetcher's own is on the stack. What authorization
+ * is at may take longer: functions of the program's that have to return. */
 static void
 way_end(struct mcpi_flush *flush)
 {
     struct http_way *way = MCPI_CONTAINER(flush, struct http_way, closing);
 
-    mcpi_http_client_free(way->client);
-    mcpi_curl_free(way->fetcher);
-    way->client = NULL;
-    way->fetcher = NULL;
-    way->way.closed(way->way.user);
+    if (way->authorization)
+        mcpi_auth_client_close(way->authorization, authorization_closed, way);
+    else
+        way_closed(way);
 }
 
 static void
@@ -83,7 +105,21 @@ open_fetcher(struct http_way *way, mcp_error *err)
 }
 
 static int
-open_link(struct http_way *way, struct mcpi_engine *engine)
+open_authorization(struct http_way *way, const struct mcpi_ground *ground,
+                   mcp_error *err)
+{
+    const struct mcpi_auth_client_options opt = {.loop = way->loop,
+                                                 .fetcher = way->fetcher,
+                                                 .pool = ground->pool,
+                                                 .server_url = way->url,
+                                                 .name = ground->name,
+                                                 .auth = way->auth};
+
+    return way->auth ? mcpi_auth_client_new(&opt, &way->authorization, err) : 0;
+}
+
+static int
+open_link(struct http_way *way, struct mcpi_engine *engine, mcp_error *err)
 {
     const mcp_http_client_options *opt = &way->opt;
     const struct mcpi_http_client_options link = {
@@ -98,11 +134,28 @@ open_link(struct http_way *way, struct mcpi_engine *engine)
         .no_2024 = opt->no_2024,
         .names = &way->names,
         .mirror = mirror_find,
+        .auth = way->authorization ? mcpi_auth_client_interface(way->authorization)
+                                   : NULL,
         .closed = link_closed,
         .user = way,
     };
 
-    return mcpi_http_client_new(&link, &way->client);
+    int r = mcpi_http_client_new(&link, &way->client);
+
+    return r < 0
+               ? mcpi_error_set(err, r, "no link could be made: %s", mcp_status_text(r))
+               : 0;
+}
+
+/* What was opened, when the rest could not be. */
+static void
+way_discard(struct http_way *way)
+{
+    if (way->authorization)
+        mcpi_auth_client_discard(way->authorization);
+    mcpi_curl_free(way->fetcher);
+    way->authorization = NULL;
+    way->fetcher = NULL;
 }
 
 static int
@@ -120,11 +173,12 @@ way_open(struct mcpi_way *base, const struct mcpi_ground *ground,
     r = open_fetcher(way, err);
     if (r < 0)
         return r;
-    r = open_link(way, ground->engine);
+    r = open_authorization(way, ground, err);
+    if (r == 0)
+        r = open_link(way, ground->engine, err);
     if (r < 0) {
-        mcpi_curl_free(way->fetcher);
-        way->fetcher = NULL;
-        return mcpi_error_set(err, r, "no link could be made: %s", mcp_status_text(r));
+        way_discard(way);
+        return r;
     }
     *ret_peer = mcpi_http_client_peer(way->client);
     return 0;
@@ -139,6 +193,7 @@ way_free(struct mcpi_way *base)
 
     mcpi_buf_done(&way->fields);
     mcpi_buf_done(&way->names);
+    mcpi_auth_options_free(way->mem, way->auth);
     mcpi_free(way->mem, way);
 }
 
@@ -184,6 +239,14 @@ mcpi_http_way_new(const mcp_allocator *mem, const char *url,
     for (int i = 0; i < TEXTS; i++)
         *texts[i] = mcpi_text_stow(&at, *texts[i], *texts[i] ? strlen(*texts[i]) : 0);
     kept.headers = kept.names = NULL;
+    kept.auth = NULL;
+    if (opt->auth) {
+        way->auth = mcpi_auth_options_copy(mem, opt->auth);
+        if (!way->auth) {
+            mcpi_free(mem, way);
+            return MCP_E_NOMEM;
+        }
+    }
     way->opt = kept;
     way->mem = mem;
     mcpi_buf_move(&way->fields, fields);

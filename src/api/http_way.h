@@ -1,9 +1,9 @@
 /*
  * http_way.h - the way of a client over HTTP: a fetcher and a link, on the client's loop
  *
- * Made on the caller's thread of options that were checked. Opened on the loop; when the
- * link is closed both are freed in the same turn, the link before its fetcher, and then
- * the client hears of it.
+ * Made on the caller's thread of options that were checked. Opened on the loop. When the
+ * link is closed, and its authorization too, both are freed in the same turn, the link
+ * before its fetcher, and then the client hears of it.
  */
 #ifndef MCPI_API_HTTP_WAY_H
 #define MCPI_API_HTTP_WAY_H

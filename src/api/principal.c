@@ -10,6 +10,18 @@ mcp_request_principal(const mcp_request *req)
     return req ? req->x->caller.principal : "";
 }
 
+const mcp_json *
+mcp_request_claims(const mcp_request *req)
+{
+    return req ? mcp_doc_root(req->x->caller.claims) : NULL;
+}
+
+const char *
+mcp_request_scope(const mcp_request *req)
+{
+    return req && req->x->caller.scope ? req->x->caller.scope : "";
+}
+
 const char *
 mcp_request_header(const mcp_request *req, const char *name)
 {

@@ -61,6 +61,7 @@ B22_a_client_that_is_closed_tells_so_and_ends_its_calls(void **state)
 static void
 a_client_tells_that_it_could_not_be_opened(void **state)
 {
+    mcp_error err = {0};
     struct fixture f;
 
     (void)state;
@@ -70,6 +71,10 @@ a_client_tells_that_it_could_not_be_opened(void **state)
                                       .era = MCP_ERA_LEGACY, .hello_ms = 20));
     told_await(&f.told, states, 1);
     assert_int_equal(told_status(&f.told), MCP_E_TIMEOUT);
+    assert_int_equal(mcp_client_opening(f.client, &err), MCP_E_TIMEOUT);
+    assert_int_equal(err.status, MCP_E_TIMEOUT);
+    assert_string_not_equal(err.message, "");
+    assert_int_equal(mcp_client_opening(f.client, NULL), MCP_E_TIMEOUT);
     script_await_end(&f.s);
     mcp_client_free(f.client);
     f.client = NULL;

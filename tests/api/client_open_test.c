@@ -146,8 +146,10 @@ a_client_connects_to_a_unix_socket(void **state)
                                          .on_state = told_state, .user = &told),
                          &client, NULL),
                      0);
+    assert_int_equal(mcp_client_opening(client, NULL), MCP_E_AGAIN);
     script_open_on(&s, MCP_ERA_LEGACY, accept(fd, NULL, NULL), -1);
     told_await(&told, states, 1);
+    assert_int_equal(mcp_client_opening(client, NULL), 0);
     assert_int_equal(mcp_client_call_tool(client, "echo", NULL, NULL, NULL, NULL), 0);
     mcp_client_free(client);
     script_close(&s);

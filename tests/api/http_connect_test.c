@@ -1,4 +1,5 @@
 /* http_connect_test.c - a client is opened over HTTP: what may go wrong, and is said */
+#include <mcp/auth.h>
 #include <netinet/in.h>
 
 #include "api/client.h"
@@ -74,6 +75,7 @@ refuse(const mcp_http_client_options *http, const char *why)
                      MCP_E_INVAL);
     if (!strstr(err.message, why))
         fail_msg("%s", err.message);
+    assert_null(strstr(err.message, "hush"));
     assert_null(client);
 }
 
@@ -104,6 +106,144 @@ options_that_are_none_are_refused(void **state)
     assert_int_equal(mcp_client_connect_http("http://127.0.0.1:1/", NULL,
                                              &REACHED_OPTIONS(), NULL, &err),
                      MCP_E_INVAL);
+}
+
+/* ---- authorization --------------------------------------------------------- */
+
+static int
+begin_nowhere(void *self, mcp_auth_visit *visit, const char *earlier, char *ret_uri)
+{
+    (void)self, (void)visit, (void)earlier, (void)ret_uri;
+    return MCP_E_AUTH;
+}
+
+static int
+open_nothing(void *self, mcp_auth_visit *visit, const char *url)
+{
+    (void)self, (void)visit, (void)url;
+    return MCP_E_AUTH;
+}
+
+static void
+end_nothing(void *self, mcp_auth_visit *visit)
+{
+    (void)self, (void)visit;
+}
+
+static int
+load_nothing(void *self, const char *key, char **ret_text)
+{
+    (void)self, (void)key;
+    *ret_text = NULL;
+    return 0;
+}
+
+static int
+save_nothing(void *self, const char *key, const char *text)
+{
+    (void)self, (void)key, (void)text;
+    return 0;
+}
+
+static int
+lock_nothing(void *self, const char *key)
+{
+    (void)self, (void)key;
+    return 0;
+}
+
+static int
+assert_nothing(void *user, const char *audience, char **ret_assertion, mcp_error *err)
+{
+    (void)user, (void)audience, (void)ret_assertion, (void)err;
+    return MCP_E_AUTH;
+}
+
+static void
+refuse_auth(mcp_auth_options auth, const char *why)
+{
+    refuse(&MCP_HTTP_CLIENT_OPTIONS(.auth = &auth), why);
+}
+
+static void
+options_of_authorization_that_are_none_are_refused(void **state)
+{
+    static const char *const said[] = {"X-A: b", "authorization: Bearer x", NULL};
+    const mcp_auth_agent all = MCP_AUTH_AGENT(.begin = begin_nowhere,
+                                              .open = open_nothing, .end = end_nothing);
+    mcp_auth_agent agent = all;
+    mcp_token_store store = MCP_TOKEN_STORE(.load = load_nothing, .save = save_nothing,
+                                            .lock = lock_nothing);
+    mcp_auth_options auth = MCP_AUTH_OPTIONS(.headless = true);
+
+    (void)state;
+    refuse(&MCP_HTTP_CLIENT_OPTIONS(.auth = &auth, .headers = said), "Authorization");
+    auth.size = 3;
+    refuse(&MCP_HTTP_CLIENT_OPTIONS(.auth = &auth), "auth: these are no options");
+    refuse_auth(MCP_AUTH_OPTIONS(.client_secret = "hush"), "client_id: ");
+    refuse_auth(MCP_AUTH_OPTIONS(.issuer = "https://as.test"), "client_id: ");
+    refuse_auth(MCP_AUTH_OPTIONS(.client_id = "we", .client_secret = "hush",
+                                 .private_key = "hush"),
+                "private_key: ");
+    refuse_auth(MCP_AUTH_OPTIONS(.client_id = "we", .private_key = "hush"),
+                "private_key: is no private key");
+    refuse_auth(MCP_AUTH_OPTIONS(.client_id = "we", .issuer = "http://as.test"),
+                "issuer: ");
+    refuse_auth(MCP_AUTH_OPTIONS(.metadata_url = "http://me.test/doc"),
+                "metadata_url: ");
+    refuse_auth(MCP_AUTH_OPTIONS(.metadata_url = "https://me.test/"), "metadata_url: ");
+    refuse_auth(MCP_AUTH_OPTIONS(.grant = MCP_GRANT_CLIENT), "client_id: ");
+    refuse_auth(MCP_AUTH_OPTIONS(.grant = MCP_GRANT_CLIENT, .client_id = "we"),
+                "client_id: ");
+    refuse_auth(MCP_AUTH_OPTIONS(.grant = MCP_GRANT_ENTERPRISE, .client_id = "we"),
+                "idp_token_endpoint: ");
+    refuse_auth(MCP_AUTH_OPTIONS(.grant = MCP_GRANT_ENTERPRISE, .client_id = "we",
+                                 .idp_client_id = "we",
+                                 .idp_token_endpoint = "http://idp.test/token"),
+                "idp_token_endpoint: ");
+    refuse_auth(MCP_AUTH_OPTIONS(.grant = MCP_GRANT_ENTERPRISE, .client_id = "we",
+                                 .idp_client_id = "we",
+                                 .idp_token_endpoint = "https://idp.test/token"),
+                "assertion: ");
+    refuse_auth(MCP_AUTH_OPTIONS(.grant = MCP_GRANT_ASSERTION), "assertion: ");
+    refuse_auth(
+        MCP_AUTH_OPTIONS(.grant = (enum mcp_grant)4, .assertion = assert_nothing),
+        "grant: ");
+    agent.end = NULL;
+    refuse_auth(MCP_AUTH_OPTIONS(.agent = &agent), "agent: ");
+    refuse_auth(MCP_AUTH_OPTIONS(.agent = &all, .headless = true), "headless: ");
+    refuse_auth(MCP_AUTH_OPTIONS(.redirect_uri = "http://127.0.0.1/"),
+                "redirect_uri: ");
+    refuse_auth(MCP_AUTH_OPTIONS(.headless = true, .redirect_uri = "http://far.test/"),
+                "redirect_uri: ");
+    refuse_auth(MCP_AUTH_OPTIONS(.store = &store), "store: ");
+    store = MCP_TOKEN_STORE(.load = load_nothing);
+    refuse_auth(MCP_AUTH_OPTIONS(.store = &store), "store: ");
+    refuse_auth(MCP_AUTH_OPTIONS(.login_ms = -1), "login_ms: ");
+    refuse_auth(MCP_AUTH_OPTIONS(.fetch_ms = -1), "fetch_ms: ");
+}
+
+/* Whatever the program does with its own texts: and nothing of ours keeps them. */
+static void
+what_is_given_of_authorization_is_copied_and_wiped(void **state)
+{
+    char secret[] = "hush-hush", id[] = "we", scope[] = "some";
+    mcp_auth_options auth = MCP_AUTH_OPTIONS(.grant = MCP_GRANT_CLIENT, .client_id = id,
+                                             .client_secret = secret, .scope = scope);
+    struct reached f;
+
+    reached_serve(&f, MCP_SERVER_OPTIONS(.era = *(enum mcp_era *)*state),
+                  MCP_HTTP_OPTIONS(.port = 0));
+    f.mem.secret = "hush-hush";
+    assert_int_equal(reached_try(&f, &MCP_HTTP_CLIENT_OPTIONS(.auth = &auth),
+                                 REACHED_OPTIONS(), &f.client, NULL),
+                     0);
+    memset(&auth, 0xff, sizeof(auth));
+    memset(secret, 'x', sizeof(secret));
+    memset(id, 'x', sizeof(id));
+    memset(scope, 'x', sizeof(scope));
+    reached_says(f.client); /* nobody asks who we are */
+    reached_close(&f);
 }
 
 static void
@@ -688,6 +828,8 @@ each_allocation_may_fail(void **state)
 }
 
 TEST_MAIN(TEST(a_url_that_is_none_is_refused), TEST(options_that_are_none_are_refused),
+          TEST(options_of_authorization_that_are_none_are_refused),
+          IN_BOTH_ERAS(what_is_given_of_authorization_is_copied_and_wiped),
           TEST(a_file_that_is_none_ends_the_opening), TEST(nobody_there_is_said_so),
           IN_BOTH_ERAS(headers_go_along_with_every_request),
           IN_BOTH_ERAS(TLS_is_checked_against_the_given_authority),

@@ -20,6 +20,28 @@ the_principal_is_the_one_of_the_exchange(void **state)
 }
 
 static void
+claims_and_scope_are_those_of_the_exchange(void **state)
+{
+    static const char text[] = "{\"sub\":\"alice\"}";
+    struct mcpi_exchange x = {.caller = {.principal = "alice", .scope = "read"}};
+    struct mcpi_exchange nothing = {0};
+    struct mcp_request req = {.x = &x};
+
+    (void)state;
+    assert_int_equal(mcp_doc_parse(text, strlen(text), NULL, &x.caller.claims, NULL),
+                     0);
+    assert_string_equal(mcp_request_scope(&req), "read");
+    assert_string_equal(
+        mcp_json_string(mcp_json_get(mcp_request_claims(&req), "sub"), ""), "alice");
+    mcp_doc_free(x.caller.claims);
+    req.x = &nothing;
+    assert_string_equal(mcp_request_scope(&req), "");
+    assert_null(mcp_request_claims(&req));
+    assert_string_equal(mcp_request_scope(NULL), "");
+    assert_null(mcp_request_claims(NULL));
+}
+
+static void
 headers_are_what_was_said_to_the_exchange(void **state)
 {
     static const char said[] = "X-Tenant\0blue\0X-Empty\0\0X-Last\0z";
@@ -62,5 +84,6 @@ nobody_is_known_on_a_pipe(void **state)
 
 TEST_MAIN(TEST(nobody_in_particular_is_an_empty_text),
           TEST(the_principal_is_the_one_of_the_exchange),
+          TEST(claims_and_scope_are_those_of_the_exchange),
           TEST(headers_are_what_was_said_to_the_exchange),
           TEST_ERAS(nobody_is_known_on_a_pipe))

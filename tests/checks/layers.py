@@ -7,7 +7,8 @@ ORDER = "base json wire core run link auth api cli".split()
 ONLY = {
     "run": {"base", "run"},
     "link": {"base", "json", "wire", "run", "link", "core/port.h"},
-    "auth": {"base", "json", "wire", "run", "auth", "link/http_auth.h"},
+    "auth": {"base", "json", "wire", "run", "auth", "link/http_auth.h",
+             "link/http_guard.h"},
     "cli": {"cli"},
     "examples": set(),
 }
