@@ -74,6 +74,13 @@ enum mcp_able {
     MCP_ABLE_SAMPLE_CONTEXT = 8 /* sample: includeContext */
 };
 
+/* What on_wire shows. */
+enum mcp_wire {
+    MCP_WIRE_SENT = 1, /* a message of ours, as it was handed to the link */
+    MCP_WIRE_CAME,     /* one of the server's, or other JSON in the place of one */
+    MCP_WIRE_EVENT     /* what is no message: a line of text about the connection */
+};
+
 typedef struct mcp_client_options {
     size_t size;
     const char *name;    /* of the program; required */
@@ -178,6 +185,16 @@ typedef struct mcp_client_options {
     void (*on_notification)(mcp_client *client, const char *method,
                             const mcp_json *params, void *user);
     void *user;
+
+    /* The wire, both ways: each message as it stands there, in the order in which it
+     * was handed to the link or read, and what else happens there ("closed the response
+     * to request 7"). On the thread of the loop, whatever callbacks_on_loop says: must
+     * not block, nor call back into the client. text has `length` bytes of UTF-8, is
+     * not terminated, and is borrowed for the call. Headers that carry secrets are
+     * never in it; the messages are as they are. Not called any more once a
+     * mcp_client_free that waits has returned. May be NULL, and costs nothing then. */
+    void (*on_wire)(mcp_client *client, enum mcp_wire what, const char *text,
+                    size_t length, void *user);
 } mcp_client_options;
 
 #define MCP_CLIENT_OPTIONS(...) \

@@ -208,6 +208,7 @@ client_make_engine(struct mcp_client *client, const struct mcpi_identity *identi
         r = era_read(client->opt.era, &opt.era, err);
     if (r < 0)
         return r;
+    mcpi_client_watch_wire(client, &opt);
     r = mcpi_random(opt.seed, sizeof(opt.seed));
     if (r == 0)
         r = mcpi_engine_new(&opt, &client->host.engine);

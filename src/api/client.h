@@ -150,6 +150,12 @@ void mcpi_client_ask_messages(struct mcp_client *client);
 /* A call has let go of the loop side, or a handler has come home. [loop] */
 void mcpi_client_try_finish(struct mcp_client *client);
 
+/* ---- who watches its wire (client_wire.c) -------------------------------- */
+
+/* The engine that is to be made shows on_wire what it sends and hears, if there is
+ * one. */
+void mcpi_client_watch_wire(struct mcp_client *client, struct mcpi_engine_options *opt);
+
 /* ---- callbacks of the client itself (client_note.c) ---------------------- */
 
 int mcpi_client_init_lane(struct mcp_client *client);
