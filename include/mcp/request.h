@@ -189,6 +189,10 @@ typedef struct mcp_command {
      * returned. May be NULL. */
     int (*on_output)(void *user, bool is_stderr, const char *bytes, size_t length);
     void *user;
+    /* What leaves the group ends with it too, daemons and all: a process of ours stands
+     * above it, which also ends it if we die. What becomes another user's cannot be
+     * ended. MCP_E_STATE: the program did not call mcp_isolated_enter (mcp/isolate.h). */
+    bool contained;
 } mcp_command;
 
 #define MCP_COMMAND(...) ((mcp_command){.size = sizeof(mcp_command), __VA_ARGS__})

@@ -64,13 +64,17 @@ typedef struct mcp_tool {
                          then the call is answered with an error and the handler is
                          told to stop (F34). A handler that asks has it anew for
                          each of its runs, in either era. 0: the server's; -1: none */
+    /* Its handler, which must be a `run`, runs in a process of its own: mcp/isolate.h.
+     * Copied; NULL: it does not. */
+    const struct mcp_isolate *isolate;
 } mcp_tool;
 
 #define MCP_TOOL(...) ((mcp_tool){.size = sizeof(mcp_tool), __VA_ARGS__})
 
 /* Offer a tool. The struct is copied, the field tables are borrowed until the server is
  * freed. Clients that can be told of a changed list are told, once for many changes.
- * MCP_E_INVAL: not a tool (err says why), or its name is taken; MCP_E_NOMEM. [any] */
+ * MCP_E_INVAL: not a tool (err says why), or its name is taken; MCP_E_STATE: it is
+ * isolated, and mcp_isolated_enter was not given it; MCP_E_NOMEM, MCP_E_LIMIT. [any] */
 MCP_API int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool,
                                 mcp_error *err);
 
@@ -334,6 +338,11 @@ typedef struct mcp_server_counts {
     uint64_t connections;
     uint64_t sessions; /* of 2025-11-25 and before */
     uint64_t streams;  /* SSE that clients read: answers, and what GET listens to */
+    /* now: helper processes of isolated tools, and those of them that have a call, one
+     * that was told to stop included; ever: those that had to be killed */
+    uint64_t helpers;
+    uint64_t busy_helpers;
+    uint64_t killed_helpers;
 } mcp_server_counts;
 
 MCP_API int mcp_server_count(mcp_server *server, mcp_server_counts *ret_counts);

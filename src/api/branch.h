@@ -66,8 +66,8 @@ int mcpi_server_grow(mcp_server *server, unsigned branches, mcp_error *err);
  * [any] */
 struct mcpi_branch *mcpi_server_branch(mcp_server *server, unsigned index);
 
-/* Does a loop of this server run on this thread, or a worker? Then nobody waits for it
- * here. [any] */
+/* Does a loop of this server run on this thread, or a worker, or is it its helpers'? Then
+ * nobody waits for it here. [any] */
 bool mcpi_server_is_here(mcp_server *server);
 
 /* Stop them all; from now on there are no more of them. [the server's loop] */

@@ -3,7 +3,8 @@
  *
  * One poll loop on the thread of the caller: output, input, the process, the request's
  * cancel. Whatever ends the command ends its whole process group, and the end is the
- * process's own: what a grandchild holds open is not waited for (M5).
+ * process's own: what a grandchild holds open is not waited for (M5). Of a contained
+ * one all that it started is its group; a keeper sees to that (run/keeper.h).
  *
  *   RUNNING -> (exited) -> over
  *           -> TERM, grace -> KILL -> over      cancel, time limit, a callback's wish
@@ -34,6 +35,7 @@
 #define CHUNK 16384
 
 enum { IN, OUT, ERR, STREAMS };
+enum { PROCESS = STREAMS, CANCEL, CONTROL, FDS }; /* what is polled besides those */
 
 struct command {
     mcp_command opt;
@@ -93,6 +95,7 @@ command_spawn(struct command *c, mcp_error *err)
         opt.out = theirs[OUT];
         opt.err = theirs[ERR];
         opt.own_err = true;
+        opt.kept = c->opt.contained ? MCPI_KEPT_COMMAND : MCPI_NOT_KEPT;
         r = mcpi_process_spawn(&c->process, &opt, err);
     } else {
         mcpi_error_set(err, r, "no descriptors left for a command");
@@ -200,20 +203,32 @@ poll_timeout(const struct command *c, int64_t now)
     return ms > 60000 ? 60000 : (int)ms;
 }
 
+/* If it was told to end, all of it has to; else what is left is ended when it is. */
+static bool
+command_is_over(struct command *c)
+{
+    bool exited = mcpi_process_poll(&c->process);
+
+    if (c->status == 0)
+        return exited || c->process.ended;
+    return exited && !mcpi_process_group_lives(&c->process);
+}
+
 /* One wait; true: it is over. */
 static bool
 command_turn(struct command *c)
 {
-    struct pollfd fds[STREAMS + 2] = {
+    struct pollfd fds[FDS] = {
         {.fd = c->pipe[IN], .events = POLLOUT},
         {.fd = c->pipe[OUT], .events = POLLIN},
         {.fd = c->pipe[ERR], .events = POLLIN},
         {.fd = c->process.exited ? -1 : c->process.pidfd, .events = POLLIN},
         {.fd = c->status != 0 ? -1 : c->cancel_fd, .events = POLLIN},
+        {.fd = c->process.ended ? -1 : c->process.control, .events = POLLIN},
     };
     int64_t now = mcpi_loop_clock();
 
-    (void)poll(fds, STREAMS + 2, poll_timeout(c, now));
+    (void)poll(fds, FDS, poll_timeout(c, now));
     now = mcpi_loop_clock();
     if (fds[IN].revents && c->pipe[IN] >= 0)
         command_feed(c);
@@ -221,24 +236,29 @@ command_turn(struct command *c)
         (void)command_read(c, OUT);
     if (fds[ERR].revents)
         (void)command_read(c, ERR);
-    if (fds[STREAMS + 1].revents)
+    if (fds[CANCEL].revents)
         command_end(c, MCP_E_CANCELED);
     else if (now >= c->deadline)
         command_end(c, MCP_E_TIMEOUT);
     if (c->status != 0 && now >= c->kill_at)
         return true;
-    return mcpi_process_poll(&c->process) &&
-           (c->status == 0 || !mcpi_process_group_lives(&c->process));
+    return command_is_over(c);
 }
 
-/* What was written before the exit is in the pipes; nothing more is waited for. */
+/* What was written before the exit is in the pipes, all of it, whether it is kept or only
+ * shown; nothing more is waited for, so that who holds one and writes on does not hold
+ * us. */
 static void
 command_drain(struct command *c)
 {
-    for (int which = OUT; which <= ERR; which++)
-        while (c->pipe[which] >= 0 && c->kept[which].len < c->opt.max_output &&
-               command_read(c, which))
-            continue;
+    for (int which = OUT; which <= ERR; which++) {
+        int left = c->pipe[which] >= 0 ? fcntl(c->pipe[which], F_GETPIPE_SZ) : 0;
+
+        for (; c->pipe[which] >= 0 && left > 0; left -= CHUNK) {
+            if (!command_read(c, which))
+                break;
+        }
+    }
 }
 
 static int
@@ -301,7 +321,7 @@ command_init(struct command *c)
 {
     const mcp_allocator *mem = mcpi_mem_or_malloc(NULL);
 
-    c->process = (struct mcpi_process){.pidfd = -1};
+    c->process = (struct mcpi_process){.pidfd = -1, .control = -1};
     for (int i = 0; i < STREAMS; i++)
         c->pipe[i] = -1;
     if (c->opt.max_output == 0)

@@ -319,9 +319,8 @@ mcp_result_resource_link(mcp_result *out, const char *uri, const char *name,
 
 /* ---- JSON given as text ------------------------------------------------- */
 
-/* A block whose text is at hand. */
-static void
-write_value(mcp_result *out, const mcp_json *block)
+void
+mcpi_tool_result_block(mcp_result *out, const mcp_json *block)
 {
     const mcp_json *type = mcp_json_get(block, "type");
 
@@ -353,7 +352,7 @@ mcp_result_content(mcp_result *out, const char *json, size_t length)
     if (!mcpi_result_takes(out, BLOCKS, "content blocks") ||
         mcpi_tool_result_parse(out, json, length, "content block", &doc) < 0)
         return out->status;
-    write_value(out, mcp_doc_root(doc));
+    mcpi_tool_result_block(out, mcp_doc_root(doc));
     mcp_doc_free(doc);
     return mcpi_tool_result_status(out);
 }

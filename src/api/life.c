@@ -96,6 +96,8 @@ server_try_to_go(mcp_server *server)
         return; /* asked again when that is done */
     if (server->trunk.host.live == 0 && server->replicas_live == 0) {
         mcpi_timer_disarm(timers, &server->patience);
+        if (server->helpers_live)
+            return; /* likewise, and that has a bound of its own */
         if (!uv_is_closing((uv_handle_t *)&server->wake))
             uv_close((uv_handle_t *)&server->wake, on_wake_closed);
     } else if (server->own_loop && !server->impatient) {
@@ -120,6 +122,28 @@ on_patience(struct mcpi_timer *timer, int64_t now)
     mcpi_loop_stop(server->trunk.host.inside);
 }
 
+static void
+on_helpers_gone(struct mcpi_post *post)
+{
+    mcp_server *server = MCPI_CONTAINER(post, mcp_server, helpers_gone);
+
+    server->helpers_live = false;
+    mcpi_server_check(server);
+}
+
+/* All requests have ended: what isolated handlers still do is nobody's any more. */
+static void
+server_end_helpers(mcp_server *server)
+{
+    struct mcpi_isolation *isolation = atomic_load(&server->isolation);
+
+    if (!isolation)
+        return;
+    server->helpers_live = true;
+    mcpi_isolation_end(isolation, server->stop_us / PATIENCE, server->trunk.host.inside,
+                       &server->helpers_gone);
+}
+
 void
 mcpi_server_check(mcp_server *server)
 {
@@ -128,6 +152,7 @@ mcpi_server_check(mcp_server *server)
         return;
     if (!atomic_exchange(&server->stopped, true)) {
         mcpi_replicas_leave(server);
+        server_end_helpers(server);
         if (server->own_loop)
             mcpi_loop_stop(server->trunk.host.inside);
     }
@@ -211,6 +236,7 @@ mcpi_life_init(mcp_server *server)
     server->refs = 1;
     server->opened.fn = on_opened;
     server->bye.fn = on_bye;
+    server->helpers_gone.fn = on_helpers_gone;
     server->watch.signal_fd = server->watch.parent_fd = -1;
     mcpi_list_init(&server->trunk.links);
     mcpi_list_init(&server->replicas);

@@ -221,6 +221,19 @@ offer_remove(mcp_server *server, enum mcpi_catalog_index index, const char *key)
     return r;
 }
 
+static int
+tool_isolate(mcp_server *server, struct mcpi_tool *tool, const mcp_tool *definition,
+             mcp_error *err)
+{
+    struct mcpi_crew *crew;
+    int r;
+
+    r = mcpi_isolation_add(server, definition, &crew, err);
+    if (r == 0)
+        mcpi_tool_isolate(tool, crew);
+    return r;
+}
+
 int
 mcp_server_add_tool(mcp_server *server, const mcp_tool *given, mcp_error *err)
 {
@@ -233,7 +246,15 @@ mcp_server_add_tool(mcp_server *server, const mcp_tool *given, mcp_error *err)
     if (r < 0)
         return r;
     r = mcpi_tool_new(server->trunk.host.mem, &definition, &tool, err);
-    return r < 0 ? r : offer_add(server, MCPI_TOOLS, &tool->offer, false, err);
+    if (r < 0)
+        return r;
+    if (definition.isolate)
+        r = tool_isolate(server, tool, &definition, err);
+    if (r < 0) {
+        mcpi_offer_unref(&tool->offer);
+        return r;
+    }
+    return offer_add(server, MCPI_TOOLS, &tool->offer, false, err);
 }
 
 int

@@ -362,7 +362,8 @@ mcpi_server_is_here(mcp_server *server)
 {
     struct mcpi_branch *branch = NULL;
 
-    if (mcpi_pool_is_here(server->trunk.host.pool))
+    if (mcpi_pool_is_here(server->trunk.host.pool) ||
+        mcpi_isolation_is_here(atomic_load(&server->isolation)))
         return true;
     while ((branch = mcpi_branch_next(server, branch)) != NULL) {
         if (mcpi_loop_is_its_thread(branch->host.loop))

@@ -93,6 +93,9 @@ int mcpi_tool_result_parse(mcp_result *out, const char *json, size_t length,
 /* A block of text; in a resource, an entry. */
 int mcpi_tool_result_text(mcp_result *out, const char *text, size_t len);
 
+/* Any block of content, where those may be written. */
+void mcpi_tool_result_block(mcp_result *out, const mcp_json *block);
+
 /* May this be written into it? kinds is a set of MCPI_KIND; what names it. If not, it
  * has failed with MCP_E_STATE. False also if it has failed before. */
 #define MCPI_KIND(name) (1U << MCPI_RESULT_##name)

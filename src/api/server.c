@@ -167,6 +167,7 @@ mcpi_server_dismantle(mcp_server *server)
     mcpi_elicited_done(server);
     while (server->catalog_count > 0)
         mcpi_catalog_done(&server->catalogs[--server->catalog_count]);
+    mcpi_isolation_free(atomic_load(&server->isolation)); /* its tools have gone */
     mcpi_offers_done(server);
     mcpi_free(server->trunk.host.mem, server->middleware);
     mcpi_wipe(server->state_key, sizeof(server->state_key));
@@ -288,6 +289,7 @@ mcp_server_count(mcp_server *server, mcp_server_counts *ret_counts)
     counts.queued = pool.queued;
     counts.workers = pool.threads;
     counts.busy_workers = pool.busy;
+    mcpi_isolation_count(atomic_load(&server->isolation), &counts);
     while ((branch = mcpi_branch_next(server, branch)) != NULL)
         counts_add(&counts, server, branch);
     size = counts.size = ret_counts->size;

@@ -20,6 +20,7 @@
 #include "api/branch.h"
 #include "api/catalog.h"
 #include "api/elicited.h"
+#include "api/isolation.h"
 #include "api/loop.h"
 #include "base/aead.h"
 #include "core/engine.h"
@@ -79,6 +80,10 @@ struct mcp_server {
     bool dismantled;            /* loop only, or nobody runs it */
     struct mcpi_timer patience; /* with handlers that do not end */
     struct mcpi_post opened, bye;
+
+    _Atomic(struct mcpi_isolation *) isolation; /* of its isolated tools; NULL: none */
+    bool helpers_live;             /* it stops: some of those are left; loop only */
+    struct mcpi_post helpers_gone; /* from there */
 
     size_t replicas_open; /* it stops: those with links; loop only */
     size_t replicas_live; /* it stops: those that have not gone; loop only */

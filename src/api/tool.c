@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/identity.h"
+#include "api/isolation.h"
 #include "base/text.h"
 
 #define HINTS (MCP_READ_ONLY | MCP_NOT_DESTRUCTIVE | MCP_IDEMPOTENT | MCP_CLOSED_WORLD)
@@ -238,6 +239,7 @@ tool_destroy(struct mcpi_offer *offer)
     mcp_schema_free(tool->input_schema);
     mcp_schema_free(tool->output_schema);
     mcpi_mirror_free(tool->mirror);
+    mcpi_crew_free(tool->crew);
     mcpi_offer_done(offer);
 }
 
@@ -266,6 +268,17 @@ mcpi_tool_new(const mcp_allocator *mem, const mcp_tool *definition,
     }
     *ret_tool = tool;
     return 0;
+}
+
+void
+mcpi_tool_isolate(struct mcpi_tool *tool, struct mcpi_crew *take_crew)
+{
+    struct mcpi_handler *handler = &tool->offer.handler;
+
+    tool->crew = take_crew;
+    handler->kind = MCPI_STARTS;
+    handler->fn = mcpi_crew_start;
+    handler->user = take_crew;
 }
 
 /* ---- using it ----------------------------------------------------------- */

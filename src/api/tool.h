@@ -15,6 +15,7 @@ struct mcpi_tool {
     mcp_fields *output; /* likewise, neither: any, or none */
     mcp_schema *output_schema;
     struct mcpi_mirror *mirror; /* arguments that stand in headers too; NULL: none */
+    struct mcpi_crew *crew;     /* it is isolated; NULL: it is not */
 };
 
 static inline struct mcpi_tool *
@@ -27,6 +28,9 @@ mcpi_tool_of(struct mcpi_offer *offer)
  * it. */
 int mcpi_tool_new(const mcp_allocator *mem, const mcp_tool *definition,
                   struct mcpi_tool **ret_tool, mcp_error *err);
+
+/* It is isolated: its crew is its handler from now on. Before anybody else knows it. */
+void mcpi_tool_isolate(struct mcpi_tool *tool, struct mcpi_crew *take_crew);
 
 /* Do these arguments fit? MCP_E_INVAL, MCP_E_LIMIT: err says in a sentence why not. */
 int mcpi_tool_check_input(const struct mcpi_tool *tool, const mcp_json *arguments,

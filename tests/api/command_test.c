@@ -11,6 +11,7 @@
 #include "support/test.h"
 
 #include <mcp/client.h>
+#include <mcp/isolate.h>
 #include <mcp/server.h>
 
 #define PATIENCE_MS 20000
@@ -181,6 +182,33 @@ output_beyond_its_limit_is_cut(void **state)
     scene_close(&s);
 }
 
+static int
+count_output(void *user, bool is_stderr, const char *bytes, size_t length)
+{
+    (void)is_stderr, (void)bytes;
+    *(size_t *)user += length;
+    return 0;
+}
+
+/* As much as is kept is just what one read gives, so that the rest waits in the pipe when
+ * it has exited. */
+static void
+what_is_not_kept_is_shown_and_counts_as_cut(void **state)
+{
+    size_t shown = 0;
+    struct scene s;
+
+    (void)state;
+    scene_open(&s, MCP_COMMAND(.argv = SHELL("head -c 60000 /dev/zero"),
+                               .max_output = 16384, .on_output = count_output,
+                               .user = &shown));
+    scene_call(&s, 0);
+    assert_int_equal(s.result.output_length, 16384);
+    assert_true(s.result.is_cut);
+    assert_int_equal(shown, 60000);
+    scene_close(&s);
+}
+
 static void
 a_signal_that_ends_it_is_reported(void **state)
 {
@@ -236,13 +264,13 @@ expect_gone(struct scene *s)
 }
 
 static void
-cancel_ends_group(const char *script, int64_t grace_ms)
+cancel_ends(mcp_command command)
 {
     struct scene s;
     mcp_call *call;
 
-    scene_open(&s, MCP_COMMAND(.argv = SHELL(script), .grace_ms = grace_ms,
-                               .on_output = note_pid));
+    command.on_output = note_pid;
+    scene_open(&s, command);
     s.command.user = &s;
     assert_int_equal(
         mcp_client_start_tool(s.client, "run", NULL, NULL, NULL, NULL, &call), 0);
@@ -261,14 +289,14 @@ static void
 M4_a_cancel_ends_its_whole_group(void **state)
 {
     (void)state;
-    cancel_ends_group(sleeper, 0);
+    cancel_ends(MCP_COMMAND(.argv = SHELL(sleeper)));
 }
 
 static void
 M1_what_ignores_sigterm_is_killed(void **state)
 {
     (void)state;
-    cancel_ends_group(deaf_sleeper, 100);
+    cancel_ends(MCP_COMMAND(.argv = SHELL(deaf_sleeper), .grace_ms = 100));
 }
 
 static void
@@ -319,6 +347,121 @@ M5_what_a_grandchild_holds_open_is_not_waited_for(void **state)
     assert_int_equal(s.result.exit_code, 0);
     assert_int_equal(atoi(s.result.output), atomic_load(&s.pid));
     expect_gone(&s); /* and it goes with its group */
+    scene_close(&s);
+}
+
+/* ---- all that it started ------------------------------------------------ */
+
+/* The number of one that has left the group and lost its parent, before it ends. */
+#define DAEMON "setsid sh -c 'setsid sleep 300 & echo $!'; "
+#define DEAF_DAEMON "trap '' TERM; " DAEMON
+
+#define CONTAINED(script, ...) \
+    MCP_COMMAND(.argv = SHELL(script), .contained = true, __VA_ARGS__)
+
+static void
+contained_all_comes_back_as_ever(void **state)
+{
+    const char *const env[] = {"GREETING=hello", NULL};
+    struct scene s;
+
+    (void)state;
+    scene_open(&s,
+               CONTAINED("cat; echo $GREETING; pwd; echo err >&2; exit 3", .env = env,
+                         .cwd = "/", .input = "line\n", .input_length = 5));
+    scene_call(&s, 0);
+    assert_int_equal(s.result.exit_code, 3);
+    assert_int_equal(s.result.signal, 0);
+    assert_string_equal(s.result.output, "line\nhello\n/\n");
+    assert_string_equal(s.result.errors, "err\n");
+    scene_close(&s);
+    scene_open(&s, CONTAINED("kill -9 $$", .cwd = NULL));
+    scene_call(&s, 0);
+    assert_int_equal(s.result.exit_code, -1);
+    assert_int_equal(s.result.signal, SIGKILL);
+    scene_close(&s);
+}
+
+static void
+contained_what_cannot_be_run_is_said_as_ever(void **state)
+{
+    const char *const none[] = {"/no/such/program", NULL};
+    char message[sizeof(((mcp_error *)0)->message)];
+    struct scene s;
+
+    (void)state;
+    scene_open(&s, MCP_COMMAND(.argv = none));
+    scene_call(&s, MCP_E_PEER);
+    memcpy(message, s.err.message, sizeof(message));
+    scene_close(&s);
+    scene_open(&s, MCP_COMMAND(.argv = none, .contained = true));
+    scene_call(&s, MCP_E_PEER);
+    assert_int_equal(s.status, MCP_E_INVAL);
+    assert_string_equal(s.err.message, message);
+    scene_close(&s);
+}
+
+static void
+M4_a_daemon_goes_with_a_contained_command(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    scene_open(&s, CONTAINED(DEAF_DAEMON "exit 5", .on_output = note_pid));
+    s.command.user = &s;
+    scene_call(&s, 0);
+    assert_int_equal(s.result.exit_code, 5);
+    assert_int_equal(atoi(s.result.output), atomic_load(&s.pid));
+    assert_int_equal(kill(atomic_load(&s.pid), 0), -1); /* before it has returned */
+    assert_int_equal(errno, ESRCH);
+    scene_close(&s);
+}
+
+static void
+M4_a_cancel_ends_a_daemon_of_a_contained_command(void **state)
+{
+    (void)state;
+    cancel_ends(CONTAINED(DAEMON "sleep 300", .grace_ms = 0));
+}
+
+static void
+M1_what_ignores_sigterm_is_killed_if_it_is_contained(void **state)
+{
+    (void)state;
+    cancel_ends(CONTAINED(DEAF_DAEMON "sleep 300", .grace_ms = 100));
+    cancel_ends(CONTAINED(DEAF_DAEMON "trap - TERM; sleep 300", .grace_ms = 100));
+}
+
+/* It cleans up although the shell above it is gone at once. */
+static void
+M1_a_daemon_of_a_contained_command_has_its_grace(void **state)
+{
+    static const char script[] = "trap 'sleep 0.1; rmdir $PWD; exit' TERM; echo $$; "
+                                 "while :; do sleep 0.05; done";
+    char folder[] = "/tmp/command_test.XXXXXX";
+    const char *const argv[] = {"sh", "-c", "setsid sh -c \"$0\" & sleep 300", script,
+                                NULL};
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    cancel_ends(MCP_COMMAND(.argv = argv, .cwd = folder, .contained = true,
+                            .grace_ms = INT64_MAX));
+    assert_int_equal(rmdir(folder), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
+static void
+a_contained_command_has_its_own_time_limit(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    scene_open(
+        &s, CONTAINED(DAEMON "sleep 300", .timeout_ms = 2500, .on_output = note_pid));
+    s.command.user = &s;
+    scene_call(&s, MCP_E_PEER);
+    assert_int_equal(s.status, MCP_E_TIMEOUT);
+    expect_gone(&s);
     scene_close(&s);
 }
 
@@ -488,17 +631,33 @@ on_a_loop_thread_it_is_refused(void **state)
     scene_close(&s);
 }
 
-TEST_MAIN(TEST(output_errors_and_exit_code_come_back),
-          TEST(input_environment_and_folder_reach_it),
-          TEST(more_input_than_a_pipe_holds_goes_through),
-          TEST(M21_a_command_that_does_not_read_its_input_is_no_harm),
-          TEST(output_beyond_its_limit_is_cut), TEST(a_signal_that_ends_it_is_reported),
-          TEST(what_cannot_be_run_is_said), TEST(M4_a_cancel_ends_its_whole_group),
-          TEST(M1_what_ignores_sigterm_is_killed), TEST(its_own_time_limit_ends_it),
-          TEST(a_callback_may_end_it),
-          TEST(M5_what_a_grandchild_holds_open_is_not_waited_for),
-          TEST(more_at_once_than_the_pool_has_to_spare_all_run),
-          TEST(F4_of_a_signal_only_request_it_runs_to_its_end),
-          TEST(no_limit_at_all_is_a_limit),
-          TEST(M1_a_grace_without_end_gives_it_its_time),
-          TEST(on_a_loop_thread_it_is_refused))
+static void
+enter(int argc, char **argv)
+{
+    mcp_isolated_enter(argc, argv, NULL, 0);
+}
+
+TEST_MAIN_AFTER(enter, TEST(output_errors_and_exit_code_come_back),
+                TEST(input_environment_and_folder_reach_it),
+                TEST(more_input_than_a_pipe_holds_goes_through),
+                TEST(M21_a_command_that_does_not_read_its_input_is_no_harm),
+                TEST(output_beyond_its_limit_is_cut),
+                TEST(what_is_not_kept_is_shown_and_counts_as_cut),
+                TEST(a_signal_that_ends_it_is_reported),
+                TEST(what_cannot_be_run_is_said),
+                TEST(M4_a_cancel_ends_its_whole_group),
+                TEST(M1_what_ignores_sigterm_is_killed),
+                TEST(its_own_time_limit_ends_it), TEST(a_callback_may_end_it),
+                TEST(M5_what_a_grandchild_holds_open_is_not_waited_for),
+                TEST(contained_all_comes_back_as_ever),
+                TEST(contained_what_cannot_be_run_is_said_as_ever),
+                TEST(M4_a_daemon_goes_with_a_contained_command),
+                TEST(M4_a_cancel_ends_a_daemon_of_a_contained_command),
+                TEST(M1_what_ignores_sigterm_is_killed_if_it_is_contained),
+                TEST(M1_a_daemon_of_a_contained_command_has_its_grace),
+                TEST(a_contained_command_has_its_own_time_limit),
+                TEST(more_at_once_than_the_pool_has_to_spare_all_run),
+                TEST(F4_of_a_signal_only_request_it_runs_to_its_end),
+                TEST(no_limit_at_all_is_a_limit),
+                TEST(M1_a_grace_without_end_gives_it_its_time),
+                TEST(on_a_loop_thread_it_is_refused))
