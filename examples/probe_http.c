@@ -38,6 +38,20 @@ raise_descriptor_limit(void)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Only who has a token of that issuer; which may be near, as everything is in a test. */
+static int
+guard_make(struct probe_http *choice, mcp_error *err)
+{
+    int r;
+
+    choice->guarding.size = sizeof(choice->guarding);
+    choice->guarding.issuers = choice->issuers;
+    choice->guarding.private_issuers = true;
+    r = mcp_guard_new(&choice->guarding, &choice->guard, err);
+    choice->options.guard = choice->guard;
+    return r;
+}
+
 int
 probe_serve_http(mcp_server *server, struct probe_http *choice, mcp_error *err)
 {
@@ -45,6 +59,10 @@ probe_serve_http(mcp_server *server, struct probe_http *choice, mcp_error *err)
     int r = 0;
 
     raise_descriptor_limit();
+    if (choice->issuers[0])
+        r = guard_make(choice, err);
+    if (r < 0)
+        return r;
     if (choice->resumes)
         r = mcp_memory_store_new(NULL, 0, &choice->store);
     if (r < 0)
@@ -59,6 +77,13 @@ probe_serve_http(mcp_server *server, struct probe_http *choice, mcp_error *err)
     printf("%s\n", url);
     fflush(stdout);
     return mcp_server_run(server, &MCP_RUN_OPTIONS(.signals = true), err);
+}
+
+void
+probe_http_done(struct probe_http *choice)
+{
+    mcp_memory_store_free(choice->store);
+    mcp_guard_free(choice->guard);
 }
 
 /* ---- what is asked for ---------------------------------------------------------- */
@@ -98,6 +123,8 @@ read_flag(const char *word, struct probe_http *choice)
         http->sse_path = "/sse";
     else if (strcmp(word, "--bearer") == 0)
         http->identify = identify;
+    else if (strcmp(word, "--dpop") == 0)
+        choice->guarding.dpop_only = choice->guarding.dpop_nonce = true;
     else
         return false;
     return true;
@@ -126,6 +153,15 @@ read_option(char **word, int left, struct probe_http *choice)
     if (strcmp(*word, "--origin") == 0 && left > 1) {
         choice->origins[0] = word[1];
         return 2;
+    }
+    if (strcmp(*word, "--scope") == 0 && left > 1) {
+        choice->guarding.scope = word[1];
+        return 2;
+    }
+    if (strcmp(*word, "--guard") == 0 && left > 2) {
+        choice->issuers[0] = word[1];
+        choice->guarding.resource = word[2];
+        return 3;
     }
     if (strcmp(*word, "--tls") == 0 && left > 2) {
         http->tls_certificate = word[1];

@@ -14,25 +14,26 @@
  *   --sse             also the transport of 2024, at /sse and /message
  *   --bearer          a request needs an Authorization header, which names the caller; and
  *                     a tool `whoami` that says it
+ *   --guard ISSUER RESOURCE  a request needs a token of this issuer, for this URL, which is
+ *                     ours; `whoami` too. --scope SCOPE: and with this scope; --dpop: and
+ *                     with a proof, which has a nonce of ours
  *   --origin ORIGIN   pages from there may call
  *   --ping MS         a stream is never quiet for longer
  *
  * Its tools hang, count, ignore their cancel, and tell what is still alive in it. `hang`
- * takes one of ten resources while it runs, as a tool with a database would. `ask` asks
- * the client's user; watch://0 to watch://2 are resources that `touch` updates.
+ * takes one of ten resources while it runs, as a tool with a database would.
+ * `deaf_isolated` ignores its cancel in a process of its own. `ask` asks the client's
+ * user; watch://0 to watch://2 are resources that `touch` updates.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <mcp/ask.h>
+#include <mcp/isolate.h>
 
 #include "probe.h"
 
@@ -119,7 +120,7 @@ add(mcp_request *req, mcp_result *out, void *user)
     return leave(req, r);
 }
 
-/* ---- hang, deaf, count: they block a worker -------------------------------------- */
+/* ---- hang, deaf, count: they block a worker, or a process of their own ----------- */
 
 struct seconds_args {
     double seconds;
@@ -188,6 +189,24 @@ deaf(mcp_request *req, mcp_result *out, void *user)
         continue;
     return leave(req, mcp_result_text(out, "heard nothing"));
 }
+
+/* The same in a process of its own, which is killed if it does not end. What it counts
+ * there nobody sees: `stats` has the helpers instead. */
+static int
+deaf_apart(mcp_request *req, mcp_result *out, void *user)
+{
+    (void)mcp_request_progress(req, 0, 1, NULL); /* it has begun */
+    return deaf(req, out, user);
+}
+
+static const mcp_isolate apart = {.size = sizeof(apart), .most = 64};
+static const mcp_tool deaf_isolated = {
+    .size = sizeof(deaf_isolated),
+    .name = "deaf_isolated",
+    .description = "Sleep and ignore a cancel, in a process that can be killed",
+    .fields = seconds_fields,
+    .run = deaf_apart,
+    .isolate = &apart};
 
 struct count_args {
     int64_t to, delay_ms;
@@ -277,86 +296,17 @@ hang_async(mcp_request *req, mcp_result *out, void *user)
 
 /* ---- stats --------------------------------------------------------------------- */
 
-struct stats {
-    int64_t live_handlers, started, completed, cancelled;
-    int64_t pool_free, workers, open_fds, rss_kb;
-    int64_t connections, sessions, streams;
-};
-
-#define STAT(member_, text_) \
-    MCP_FIELD(struct stats, member_, MCP_INT, MCP_REQUIRED, text_)
-
-static const mcp_field stats_fields[] = {
-    STAT(live_handlers, "handlers entered and not yet returned or finished"),
-    STAT(started, "handlers entered, ever"),
-    STAT(completed, "of these: ended without a cancel"),
-    STAT(cancelled, "of these: ended after a cancel"),
-    STAT(pool_free, "resources that nobody holds, of ten"),
-    STAT(workers, "worker threads with something to do"),
-    STAT(open_fds, "open descriptors"),
-    STAT(rss_kb, "resident memory"),
-    STAT(connections, "over HTTP"),
-    STAT(sessions, "over HTTP, of 2025 and before"),
-    STAT(streams, "over HTTP: answers that are open, and what GET listens to"),
-    {0},
-};
-
-/* Where the system says what we have: opened when first asked, on whichever loop thread
- * that is, and then kept. Under the lock. */
-static DIR *descriptors;
-static int memory_fd = -1;
-static pthread_mutex_t look_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static int64_t
-count_descriptors(void)
-{
-    int64_t entries = 0;
-
-    if (!descriptors)
-        descriptors = opendir("/proc/self/fd");
-    if (!descriptors)
-        return -1;
-    rewinddir(descriptors);
-    while (readdir(descriptors))
-        entries++;
-    return entries - 3; /* . and .. and the folder itself */
-}
-
-static int64_t
-resident_kb(void)
-{
-    char line[128] = "";
-    char *resident;
-
-    if (memory_fd < 0)
-        memory_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    if (pread(memory_fd, line, sizeof(line) - 1, 0) <= 0)
-        return -1;
-    resident = strchr(line, ' '); /* the second number */
-    return resident ? strtol(resident, NULL, 10) * sysconf(_SC_PAGESIZE) / 1024 : -1;
-}
-
 static int
 stats(mcp_request *req, mcp_result *out, void *user)
 {
-    mcp_server_counts counts = {.size = sizeof(counts)};
-    struct stats s;
+    struct probe_stats s = {.live_handlers = atomic_load(&live_handlers),
+                            .started = atomic_load(&started),
+                            .completed = atomic_load(&completed),
+                            .cancelled = atomic_load(&canceled),
+                            .pool_free = atomic_load(&pool_free)};
 
     (void)req, (void)user;
-    mcp_server_count(server, &counts);
-    s.live_handlers = atomic_load(&live_handlers);
-    s.started = atomic_load(&started);
-    s.completed = atomic_load(&completed);
-    s.cancelled = atomic_load(&canceled);
-    s.pool_free = atomic_load(&pool_free);
-    s.workers = (int64_t)counts.busy_workers;
-    pthread_mutex_lock(&look_lock);
-    s.rss_kb = resident_kb();
-    s.open_fds = count_descriptors();
-    pthread_mutex_unlock(&look_lock);
-    s.connections = (int64_t)counts.connections;
-    s.sessions = (int64_t)counts.sessions;
-    s.streams = (int64_t)counts.streams;
+    probe_look(server, &s);
     return mcp_result_struct(out, &s);
 }
 
@@ -508,7 +458,9 @@ add_tools(mcp_error *err)
         MCP_TOOL(.name = "touch", .description = "Update a resource",
                  .fields = touch_fields, .reply = touch),
         MCP_TOOL(.name = "stats", .description = "What is alive in this server",
-                 .output_fields = stats_fields, .reply = stats, .hints = MCP_READ_ONLY),
+                 .output_fields = probe_stats_fields, .reply = stats,
+                 .hints = MCP_READ_ONLY),
+        deaf_isolated,
     };
     int r = 0;
 
@@ -523,7 +475,7 @@ add_http_tools(const struct probe_http *http, mcp_error *err)
 {
     int r = 0;
 
-    if (http->options.identify)
+    if (http->options.identify || http->issuers[0])
         r = mcp_server_add_tool(server,
                                 &MCP_TOOL(.name = "whoami", .description = "Who asks",
                                           .reply = whoami, .hints = MCP_READ_ONLY),
@@ -535,6 +487,20 @@ add_http_tools(const struct probe_http *http, mcp_error *err)
                                           .fields = seconds_fields, .run = later),
                                 err);
     return r;
+}
+
+/* What `stats` says of descriptors must not change by itself: the helper that is kept
+ * warm shall be there before the first client is. */
+static void
+settle(void)
+{
+    const struct timespec moment = {0, 1000000};
+    mcp_server_counts counts = {.size = sizeof(counts)};
+
+    for (int i = 0; i < 5000 && counts.helpers == 0; i++) {
+        nanosleep(&moment, NULL);
+        mcp_server_count(server, &counts);
+    }
 }
 
 static void
@@ -566,10 +532,12 @@ main(int argc, char **argv)
     mcp_error err = {0};
     int r;
 
+    mcp_isolated_enter(argc, argv, &deaf_isolated, 1);
     if (is_http && !probe_read_http(argc - 1, argv + 1, &http)) {
         fprintf(stderr, "usage: probe-server [--unix PATH | --http HOST:PORT ...]\n"
                         "       --json --stateless --threads N --tls CERT KEY\n"
-                        "       --resume --sse --bearer --origin ORIGIN --ping MS\n");
+                        "       --resume --sse --bearer --origin ORIGIN --ping MS\n"
+                        "       --guard ISSUER RESOURCE --scope SCOPE --dpop\n");
         return 2;
     }
     r = mcp_server_new(&MCP_SERVER_OPTIONS(.name = "probe-server", .version = "1.0",
@@ -582,6 +550,8 @@ main(int argc, char **argv)
         r = add_http_tools(&http, &err);
     if (r == 0)
         r = add_resources(&err);
+    if (r == 0)
+        settle();
     if (r == 0 && is_http)
         r = probe_serve_http(server, &http, &err);
     else if (r == 0)
@@ -589,10 +559,7 @@ main(int argc, char **argv)
     if (r < 0)
         fprintf(stderr, "probe-server: %s\n", err.message);
     mcp_server_free(server);
-    mcp_memory_store_free(http.store);
-    if (descriptors)
-        closedir(descriptors);
-    if (memory_fd >= 0)
-        close(memory_fd);
+    probe_http_done(&http);
+    probe_look_done();
     return r < 0;
 }

@@ -236,6 +236,9 @@ http_probe_stats(struct http_probe *p)
     s.connections = stat_of(stats, "connections");
     s.sessions = stat_of(stats, "sessions");
     s.streams = stat_of(stats, "streams");
+    s.helpers = stat_of(stats, "helpers");
+    s.busy_helpers = stat_of(stats, "busy_helpers");
+    s.killed_helpers = stat_of(stats, "killed_helpers");
     mcp_doc_free(doc);
     http_close(&h);
     return s;

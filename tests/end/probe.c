@@ -58,6 +58,9 @@ probe_stats(struct probe *p)
     s.connections = stat_of(reply, "connections");
     s.sessions = stat_of(reply, "sessions");
     s.streams = stat_of(reply, "streams");
+    s.helpers = stat_of(reply, "helpers");
+    s.busy_helpers = stat_of(reply, "busy_helpers");
+    s.killed_helpers = stat_of(reply, "killed_helpers");
     mcp_reply_free(reply);
     return s;
 }

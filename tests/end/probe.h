@@ -13,6 +13,7 @@ struct probe_stats {
     int64_t live_handlers, started, completed, canceled;
     int64_t pool_free, workers, open_fds, rss_kb;
     int64_t connections, sessions, streams; /* over HTTP */
+    int64_t helpers, busy_helpers, killed_helpers;
 };
 
 struct probe {
