@@ -1,0 +1,508 @@
+/* postgres_fixture.c - a PostgreSQL of the test's own, and postgres-server on it */
+#include "servers/postgres_fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <mcp/http.h>
+
+#include "support/curl_warm.h"
+
+static struct {
+    pid_t pid; /* of the script; 0: not started */
+    int in, out;
+    char folder[128], binaries[128];
+} postgres;
+
+const char *
+formatted(const char *format, ...)
+{
+    static char text[4][4096];
+    static int next;
+    char *to = text[next++ % 4];
+    va_list args;
+
+    va_start(args, format);
+    assert_true(vsnprintf(to, sizeof(text[0]), format, args) < (int)sizeof(text[0]));
+    va_end(args);
+    return to;
+}
+
+void
+nap_us(long us)
+{
+    const struct timespec moment = {us / 1000000, us % 1000000 * 1000};
+
+    nanosleep(&moment, NULL);
+}
+
+/* ---- processes ------------------------------------------------------------------ */
+
+/* In a new process. It gets no stdin unless ret_in is given, and does not outlive us,
+ * whatever becomes of us; but the script must, to clean up. */
+static void
+in_child(const char *const *argv, int in, int out)
+{
+    if (in < 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    }
+    if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
+        execv(argv[0], (char *const *)(uintptr_t)argv);
+    _exit(127);
+}
+
+static pid_t
+spawn(const char *const *argv, int *ret_in, int *ret_out)
+{
+    int in[2] = {-1, -1}, out[2];
+    pid_t pid;
+
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    if (ret_in)
+        assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        in_child(argv, in[0], out[1]);
+    close(out[1]);
+    *ret_out = out[0];
+    if (ret_in) {
+        close(in[0]);
+        *ret_in = in[1];
+    }
+    return pid;
+}
+
+/* Up to that end, or to the end of all. */
+static void
+read_until(int fd, char end, char *text, size_t size)
+{
+    size_t length = 0;
+    ssize_t n = 1;
+
+    while (n > 0 && length + 1 < size) {
+        n = read(fd, text + length, 1);
+        if (n > 0 && text[length] == end)
+            break;
+        length += n > 0;
+    }
+    text[length] = '\0';
+}
+
+static int
+reap(pid_t pid)
+{
+    int status = 0;
+    pid_t gone = 0;
+
+    for (int waited = 0; gone == 0 && waited < 2 * PATIENCE_MS; waited += 2) {
+        gone = waitpid(pid, &status, WNOHANG);
+        if (gone == 0)
+            nap_us(2000);
+    }
+    assert_int_equal(gone, pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* ---- PostgreSQL ----------------------------------------------------------------- */
+
+void
+postgres_up(void)
+{
+    const char *const script[] = {SERVERS "/with-postgres", NULL};
+    char line[300];
+
+    if (postgres.pid)
+        return;
+    test_limit(120);
+    postgres.pid = spawn(script, &postgres.in, &postgres.out);
+    read_until(postgres.out, '\n', line, sizeof(line));
+    if (sscanf(line, "ready %127s %127s", postgres.folder, postgres.binaries) == 2)
+        return;
+    close(postgres.in);
+    close(postgres.out);
+    if (reap(postgres.pid) == 77) {
+        postgres.pid = 0;
+        test_skip("PostgreSQL is not installed (scripts/setup test)");
+    }
+    fail_msg("PostgreSQL does not start");
+}
+
+void
+postgres_down(void)
+{
+    if (!postgres.pid)
+        return;
+    close(postgres.in);
+    assert_int_equal(reap(postgres.pid), 0);
+    close(postgres.out);
+    assert_int_equal(access(postgres.folder, F_OK), -1);
+    postgres.pid = 0;
+}
+
+void
+postgres_tell(const char *word)
+{
+    char answer[64];
+
+    assert_true(dprintf(postgres.in, "%s\n", word) > 0);
+    read_until(postgres.out, '\n', answer, sizeof(answer));
+    assert_string_equal(answer, strcmp(word, "stop") == 0 ? "stopped" : "ready");
+}
+
+pid_t
+postgres_pid(void)
+{
+    FILE *file = fopen(postgres_file("data/postmaster.pid"), "re");
+    char line[32];
+
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof(line), file));
+    fclose(file);
+    return (pid_t)strtol(line, NULL, 10);
+}
+
+const char *
+postgres_file(const char *name)
+{
+    return formatted("%s/%s", postgres.folder, name);
+}
+
+int
+postgres_log_count(const char *part)
+{
+    FILE *file = fopen(postgres_file("log"), "re");
+    char line[4096];
+    int count = 0;
+
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file))
+        count += strstr(line, part) != NULL;
+    fclose(file);
+    return count;
+}
+
+void
+postgres_hide(bool is_hidden)
+{
+    const char *socket = postgres_file(".s.PGSQL.5432"), *away = postgres_file("away");
+
+    assert_int_equal(rename(is_hidden ? socket : away, is_hidden ? away : socket), 0);
+}
+
+const char *
+postgres_conninfo(const char *application)
+{
+    return formatted("host=%s user=test dbname=postgres password=geheim "
+                     "application_name=%s connect_timeout=2",
+                     postgres.folder, application);
+}
+
+const char *
+postgres_ask(const char *sql)
+{
+    static char answer[65536];
+    const char *const psql[] = {formatted("%s/psql", postgres.binaries),
+                                "-XAtq",
+                                "-d",
+                                postgres_conninfo("test"),
+                                "-c",
+                                sql,
+                                NULL};
+    int out;
+    pid_t pid = spawn(psql, NULL, &out);
+
+    read_until(out, '\0', answer, sizeof(answer));
+    close(out);
+    assert_int_equal(reap(pid), 0);
+    if (answer[0] && answer[strlen(answer) - 1] == '\n')
+        answer[strlen(answer) - 1] = '\0';
+    return answer;
+}
+
+void
+postgres_await(const char *sql, const char *answer)
+{
+    char question[1024];
+
+    assert_true(snprintf(question, sizeof(question), "%s", sql) < 1024);
+    for (int waited = 0; waited < PATIENCE_MS; waited += 20) {
+        if (strcmp(postgres_ask(question), answer) == 0)
+            return;
+        nap_us(20000);
+    }
+    fail_msg("%s: %s, not %s", question, postgres_ask(question), answer);
+}
+
+const char *
+busy_of(const char *application)
+{
+    return formatted(
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = '%s' "
+        "AND state <> 'idle'",
+        application);
+}
+
+const char *
+all_of(const char *application)
+{
+    return formatted(
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = '%s'",
+        application);
+}
+
+/* ---- the server ----------------------------------------------------------------- */
+
+struct cell cells[4] = {
+    {"stdio_modern", false, MCP_ERA_MODERN},
+    {"stdio_legacy", false, MCP_ERA_LEGACY},
+    {"http_modern", true, MCP_ERA_MODERN},
+    {"http_legacy", true, MCP_ERA_LEGACY},
+};
+
+static atomic_int notices, warnings;
+
+static void
+on_message(mcp_client *client, enum mcp_severity severity, const char *logger,
+           const mcp_json *data, void *user)
+{
+    (void)client, (void)logger, (void)user;
+    if (mcp_json_is_string(data, "hello"))
+        atomic_fetch_add(severity == MCP_SEVERITY_WARNING ? &warnings : &notices, 1);
+}
+
+void
+rig_await_hellos(int notice_count, int warning_count)
+{
+    for (int i = 0; i < PATIENCE_MS && (atomic_load(&notices) < notice_count ||
+                                        atomic_load(&warnings) < warning_count);
+         i++)
+        nap_us(1000);
+    assert_int_equal(atomic_exchange(&notices, 0), notice_count);
+    assert_int_equal(atomic_exchange(&warnings, 0), warning_count);
+}
+
+static mcp_client_options
+options_of(const struct rig *rig)
+{
+    return MCP_CLIENT_OPTIONS(.name = "test", .version = "1.0", .era = rig->cell->era,
+                              .messages = MCP_SEVERITY_DEBUG, .on_message = on_message);
+}
+
+void
+rig_connect(struct rig *rig)
+{
+    const mcp_client_options me = options_of(rig);
+    mcp_error err = {0};
+
+    if (mcp_client_connect_http(rig->url, NULL, &me, &rig->client, &err) < 0)
+        fail_msg("%s: %s", rig->url, err.message);
+}
+
+/* The program and its arguments, for this rig. */
+static void
+rig_words(struct rig *rig, const struct cell *cell, const char *pool, bool write,
+          const char *limit, const char *argv[11])
+{
+    static int count;
+    size_t n = 0;
+
+    postgres_up();
+    *rig = (struct rig){.cell = cell};
+    argv[n++] = PROGRAM;
+    argv[n++] = "--pool";
+    argv[n++] = pool;
+    if (write)
+        argv[n++] = "--write";
+    if (limit) {
+        argv[n++] = "--limit";
+        argv[n++] = limit;
+    }
+    if (cell->is_http) {
+        argv[n++] = "--http";
+        argv[n++] = "127.0.0.1:0";
+    }
+    (void)snprintf(rig->application, sizeof(rig->application), "%s_%d", cell->name,
+                   ++count);
+    argv[n++] = postgres_conninfo(rig->application);
+    argv[n] = NULL;
+}
+
+static void
+rig_listen(struct rig *rig, const char *const *argv)
+{
+    char line[300];
+
+    rig->server = spawn(argv, NULL, &rig->said);
+    read_until(rig->said, '\n', line, sizeof(line));
+    assert_int_equal(sscanf(line, "listening on %255s", rig->url), 1);
+}
+
+void
+rig_serve(struct rig *rig)
+{
+    const char *argv[11];
+
+    rig_words(rig, &cells[2], "1", false, NULL, argv);
+    rig_listen(rig, argv);
+}
+
+static void
+rig_open_with(struct rig *rig, const struct cell *cell, const char *pool, bool write,
+              const char *limit)
+{
+    const char *argv[11];
+    mcp_client_options me;
+    mcp_error err = {0};
+
+    rig_words(rig, cell, pool, write, limit, argv);
+    if (cell->is_http) {
+        rig_listen(rig, argv);
+        rig_connect(rig);
+        return;
+    }
+    me = options_of(rig);
+    if (mcp_client_spawn(argv, &me, &rig->client, &err) < 0)
+        fail_msg("%s: %s", PROGRAM, err.message);
+}
+
+void
+rig_open(struct rig *rig, const struct cell *cell, const char *pool, bool write)
+{
+    rig_open_with(rig, cell, pool, write, NULL);
+}
+
+void
+rig_open_limited(struct rig *rig, const struct cell *cell, const char *seconds)
+{
+    rig_open_with(rig, cell, "1", false, seconds);
+}
+
+void
+rig_close(struct rig *rig)
+{
+    if (rig->cell->is_http)
+        assert_int_equal(kill(rig->server, SIGTERM), 0);
+    rig_gone(rig);
+}
+
+void
+rig_gone(struct rig *rig)
+{
+    pid_t pid = (pid_t)mcp_client_pid(rig->client);
+
+    mcp_client_free(rig->client);
+    if (rig->cell->is_http) {
+        assert_int_equal(reap(rig->server), 0);
+        close(rig->said);
+    } else if (pid > 0) {
+        assert_int_equal(kill(pid, 0), -1);
+        assert_int_equal(errno, ESRCH);
+    }
+}
+
+mcp_reply *
+rig_call(struct rig *rig, const char *tool, const char *arguments)
+{
+    mcp_reply *reply = NULL;
+    mcp_error err = {0};
+
+    if (mcp_client_call_tool(rig->client, tool, arguments, NULL, &reply, &err) < 0)
+        fail_msg("%s %s: %s", tool, arguments, err.message);
+    return reply;
+}
+
+/* The arguments of a call, with sql alone. */
+static const char *
+arguments_of(const char *sql)
+{
+    static char text[8192];
+    mcp_builder *b = mcp_builder_new(NULL);
+    size_t length;
+    const char *made;
+
+    mcp_builder_begin_object(b, NULL);
+    mcp_builder_string(b, "sql", sql);
+    mcp_builder_end(b);
+    made = mcp_builder_text(b, &length);
+    assert_true(made && length < sizeof(text));
+    memcpy(text, made, length + 1);
+    mcp_builder_free(b);
+    return text;
+}
+
+mcp_reply *
+rig_sql(struct rig *rig, const char *tool, const char *sql)
+{
+    return rig_call(rig, tool, arguments_of(sql));
+}
+
+void
+rig_expect(struct rig *rig, const char *sql, const char *first)
+{
+    mcp_reply *reply = rig_sql(rig, "query", sql);
+    const mcp_json *rows = mcp_json_get(mcp_reply_structured(reply), "rows");
+    const mcp_json *value = mcp_json_at(mcp_json_at(rows, 0), 0);
+    char *text = NULL;
+
+    if (mcp_reply_is_error(reply))
+        fail_msg("%s: %s", sql, mcp_reply_text(reply));
+    assert_int_equal(mcp_json_print(value, false, NULL, &text, NULL), 0);
+    assert_string_equal(text, first);
+    mcp_text_free(text, NULL);
+    mcp_reply_free(reply);
+}
+
+void
+rig_expect_error(struct rig *rig, const char *tool, const char *sql, const char *part)
+{
+    mcp_reply *reply = rig_sql(rig, tool, sql);
+
+    if (!mcp_reply_is_error(reply) || !strstr(mcp_reply_text(reply), part))
+        fail_msg("%s: %s, not %s", sql, mcp_reply_text(reply), part);
+    assert_null(strstr(mcp_reply_text(reply), "geheim"));
+    mcp_reply_free(reply);
+}
+
+mcp_call *
+rig_start(struct rig *rig, const char *tool, const char *sql)
+{
+    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = MCP_TIMEOUT_NONE);
+    mcp_call *call = NULL;
+
+    assert_int_equal(mcp_client_start_tool(rig->client, tool, arguments_of(sql), &opt,
+                                           NULL, NULL, &call),
+                     0);
+    return call;
+}
+
+void
+rig_end(mcp_call *call, int status)
+{
+    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), status);
+    mcp_call_free(call);
+}
+
+int
+program_run(const char *options, const char *conninfo, char *said, size_t room)
+{
+    const char *const argv[] = {"/bin/sh", "-c",    "exec \"$0\" $1 \"$2\" 2>&1",
+                                PROGRAM,   options, conninfo,
+                                NULL};
+    int out;
+    pid_t pid = spawn(argv, NULL, &out);
+
+    read_until(out, '\0', said, room);
+    close(out);
+    return reap(pid);
+}
