@@ -117,7 +117,8 @@ def parse_faults():
 case("requirements_are_read_or_refused", list(parse_faults()))
 case("words_of_our_lists_are_all_needed", [
     f"not found in {found}" for found in [list(gate.find_unused(
-        {"auth/*": "x", "gone-*": "x"}, ["auth/a", *gate.ALSO, *gate.MAY_REFUSE]))]
+        {"auth/*": "x", "gone-*": "x"}, ["auth/a", *gate.ALSO, *gate.MAY_REFUSE,
+                                           *gate.MUST_REFUSE]))]
     if found != ["waiting.txt: gone-* matches no scenario"]])
 
 
@@ -156,7 +157,15 @@ def refusal_faults():
     yield from expect(found, **{"http-standard-headers": (gate.PASS, "")})
 
 
+def must_faults():
+    for name in gate.MUST_REFUSE:
+        found, _, _ = judge("client", required={name: True}, waiting={}, status=0,
+                            exits={name: gate.REFUSED})
+        yield from expect(found, **{name: (gate.PASS, "")})
+
+
 case("what_is_well_passes", list(good_faults()))
+case("a_client_that_refuses_where_it_must_passes", list(must_faults()))
 case("what_the_suite_allows_a_client_passes", list(refusal_faults()))
 
 # ---- what fails
@@ -195,6 +204,15 @@ case("what_waits_and_proves_nothing_is_not_stale",
 
 fails("a_client_that_failed_fails", "client", "tools_call", "the client exited with status 1",
       exits={"tools_call": 1})
+MUST = {"required": {"auth/iss-normalized": True}, "waiting": {}}
+fails("a_client_that_does_not_refuse_fails", "client", "auth/iss-normalized",
+      "the client did not refuse, its status is 0", status=0, **MUST)
+for status in (1, 2):
+    fails(f"a_client_that_failed_with_{status}_did_not_refuse", "client",
+          "auth/iss-normalized", "the client", status=0, **MUST,
+          exits={"auth/iss-normalized": status})
+fails("a_client_that_refuses_where_it_must_not_fails", "client", "tools_call",
+      "the client exited with status 3", exits={"tools_call": gate.REFUSED})
 fails("a_finding_is_no_refusal", "client", "http-invalid-tool-headers",
       "the client exited with status 99", exits={"http-invalid-tool-headers": 99})
 fails("a_client_that_crashed_fails", "client", "http-invalid-tool-headers",

@@ -87,8 +87,8 @@ invalid_tool_headers(mcp_client *client, const mcp_json *context, mcp_error *err
 }
 
 const struct scenario header_scenarios[] = {
-    {"http-standard-headers", standard_headers},
-    {"http-custom-headers", custom_headers},
-    {"http-invalid-tool-headers", invalid_tool_headers},
+    {"http-standard-headers", standard_headers, NULL},
+    {"http-custom-headers", custom_headers, NULL},
+    {"http-invalid-tool-headers", invalid_tool_headers, NULL},
     {0},
 };

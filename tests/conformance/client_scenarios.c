@@ -166,13 +166,13 @@ schema_reference(mcp_client *client, const mcp_json *context, mcp_error *err)
 }
 
 const struct scenario core_scenarios[] = {
-    {"initialize", list_tools},
-    {"tools_call", add_numbers},
-    {"sse-retry", sse_retry},
-    {"request-metadata", request_metadata},
-    {"elicitation-sep1034-client-defaults", elicitation_defaults},
-    {"sep-2322-client-request-state", request_state},
-    {"json-schema-2020-12-preservation", schema_preservation},
-    {"json-schema-ref-no-deref", schema_reference},
+    {"initialize", list_tools, NULL},
+    {"tools_call", add_numbers, NULL},
+    {"sse-retry", sse_retry, NULL},
+    {"request-metadata", request_metadata, NULL},
+    {"elicitation-sep1034-client-defaults", elicitation_defaults, NULL},
+    {"sep-2322-client-request-state", request_state, NULL},
+    {"json-schema-2020-12-preservation", schema_preservation, NULL},
+    {"json-schema-ref-no-deref", schema_reference, NULL},
     {0},
 };

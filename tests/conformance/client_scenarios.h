@@ -2,21 +2,25 @@
 #ifndef CLIENT_SCENARIOS_H
 #define CLIENT_SCENARIOS_H
 
+#include <mcp/auth.h>
 #include <mcp/client.h>
 
 /*
  * A scenario: what to do with a client that is connected. context is what the suite says
- * besides, an object, or NULL. 0, or a negative status with err filled: the program says
- * so and exits with 1.
+ * besides, an object, or NULL; it stays until the client is freed. 0, or a negative status
+ * with err filled: the program says so and exits with 1, for MCP_E_AUTH with 3.
  */
 struct scenario {
     const char *name;
     int (*run)(mcp_client *client, const mcp_json *context, mcp_error *err);
+    /* Who the client is, if it is asked; its options are zero before. NULL: nobody. */
+    void (*identify)(mcp_auth_options *auth, const mcp_json *context);
 };
 
 /* Each file has a table of them; ends with {0}. */
 extern const struct scenario core_scenarios[];   /* client_scenarios.c */
 extern const struct scenario header_scenarios[]; /* client_headers.c */
+extern const struct scenario auth_scenarios[];   /* client_auth.c */
 
 /* ---- steps that many have in common; in client_scenarios.c ---------------------- */
 

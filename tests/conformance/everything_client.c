@@ -7,13 +7,12 @@
  * environment what to do there (SCENARIO, above), which version to speak
  * (MCP_CONFORMANCE_PROTOCOL_VERSION; without, whichever the server knows), and what else
  * it needs to know (MCP_CONFORMANCE_CONTEXT, a JSON object). Exits with 0 if all went as
- * it should, with 1 if not, with 2 if it does not know what to do.
+ * it should, with 1 if not, with 2 if it does not know what to do, with 3 if it was not let
+ * in, or would not go there (MCP_E_AUTH).
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <mcp/http.h>
 
 #include "client_scenarios.h"
 
@@ -58,8 +57,11 @@ era_of(const char *version)
 }
 
 static int
-open_client(const char *url, mcp_client **ret_client, mcp_error *err)
+open_client(const struct scenario *scenario, const char *url, const mcp_json *context,
+            mcp_client **ret_client, mcp_error *err)
 {
+    mcp_auth_options auth = MCP_AUTH_OPTIONS(0);
+    mcp_http_client_options http = MCP_HTTP_CLIENT_OPTIONS(0);
     const mcp_client_options me = MCP_CLIENT_OPTIONS(
             .name = "everything-client", .version = mcp_version(),
             .era = era_of(getenv("MCP_CONFORMANCE_PROTOCOL_VERSION")),
@@ -67,7 +69,11 @@ open_client(const char *url, mcp_client **ret_client, mcp_error *err)
             .elicit = {.run = elicit}, .sample = {.run = sample}, .root_list = roots,
             .on_log = print_log);
 
-    return mcp_client_connect_http(url, NULL, &me, ret_client, err);
+    if (scenario->identify) {
+        scenario->identify(&auth, context);
+        http.auth = &auth;
+    }
+    return mcp_client_connect_http(url, &http, &me, ret_client, err);
 }
 
 static int
@@ -81,7 +87,7 @@ run(const struct scenario *scenario, const char *url, const char *context,
     if (context)
         r = mcp_doc_parse(context, strlen(context), NULL, &doc, err);
     if (r == 0)
-        r = open_client(url, &client, err);
+        r = open_client(scenario, url, mcp_doc_root(doc), &client, err);
     if (r == 0)
         r = scenario->run(client, mcp_doc_root(doc), err);
     mcp_client_free(client);
@@ -92,7 +98,8 @@ run(const struct scenario *scenario, const char *url, const char *context,
 static const struct scenario *
 scenario_find(const char *name)
 {
-    static const struct scenario *const tables[] = {core_scenarios, header_scenarios};
+    static const struct scenario *const tables[] = {core_scenarios, header_scenarios,
+                                                    auth_scenarios};
     const struct scenario *at;
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
@@ -121,5 +128,5 @@ main(int argc, char **argv)
     r = run(scenario, argv[argc - 1], getenv("MCP_CONFORMANCE_CONTEXT"), &err);
     if (r < 0)
         fprintf(stderr, "%s: %s: %s\n", name, mcp_status_name(r), err.message);
-    return r < 0;
+    return r == MCP_E_AUTH ? 3 : r < 0;
 }

@@ -60,6 +60,6 @@ main(int argc, char **argv)
     if (r < 0)
         fprintf(stderr, "everything-server: %s\n", err.message);
     mcp_server_free(server);
-    mcp_memory_store_free(http.store);
+    probe_http_done(&http);
     return r < 0;
 }

@@ -7,9 +7,10 @@ A leg is a role (server or client) at a revision. scripts/conformance leaves in 
     suite.out    what the suite printed
 
 A scenario passes if its result is there, no check of it failed, warned or was skipped, one
-succeeded, and the client ended well. What has to run is read from the suite's own list of
-requirements, never from the run. Scored scenarios are in the bar, and those of ALSO; what
-waiting.txt names is not, and it is a fault if one of them passes, or makes the client crash.
+succeeded, and the client ended well: by refusing, where it has to. What has to run is read
+from the suite's own list of requirements, never from the run. Scored scenarios are in the
+bar, and those of ALSO; what waiting.txt names is not, and it is a fault if one of them
+passes, or makes the client crash.
 There is nothing else.
 """
 import collections
@@ -22,11 +23,17 @@ import re
 # Not scored, but in the bar.
 ALSO = {"http-header-validation", "http-custom-header-server-validation",
         "json-schema-2020-12", "json-schema-2020-12-preservation",
-        "server-session-lifecycle", "server-sse-polling"}
+        "server-session-lifecycle", "server-sse-polling",
+        "auth/client-credentials-jwt", "auth/client-credentials-basic",
+        "auth/enterprise-managed-authorization", "auth/dpop", "auth/dpop-nonce",
+        "auth/wif-jwt-bearer"}
 # Where the suite lets a client end with an error, because it has to refuse something.
-MAY_REFUSE = {"http-invalid-tool-headers", "auth/scope-retry-limit", "auth/resource-mismatch",
-              "auth/iss-supported-missing", "auth/iss-wrong-issuer", "auth/iss-unexpected",
-              "auth/iss-normalized", "auth/metadata-issuer-mismatch"}
+MAY_REFUSE = {"http-invalid-tool-headers"}
+# Where it has to end with that one, because there is nobody there to be believed.
+MUST_REFUSE = {"auth/scope-retry-limit", "auth/resource-mismatch",
+               "auth/iss-supported-missing", "auth/iss-wrong-issuer", "auth/iss-unexpected",
+               "auth/iss-normalized", "auth/metadata-issuer-mismatch"}
+REFUSED = 3  # how everything-client ends with MCP_E_AUTH
 # Names of checks that a modern client leaves the suite to skip: it sends no such message.
 MAY_SKIP = {"ClientMcpMethodHeader_initialize",
             "ClientMcpMethodHeader_notifications_initialized"}
@@ -110,7 +117,7 @@ def find_unused(waiting, scenarios):
     for one in sorted(waiting):
         if not fnmatch.filter(scenarios, one):
             yield f"waiting.txt: {one} matches no scenario"
-    for one in sorted(ALSO | MAY_REFUSE):
+    for one in sorted(ALSO | MAY_REFUSE | MUST_REFUSE):
         if one not in scenarios:
             yield f"gate.py: there is no scenario {one}"
 
@@ -185,7 +192,10 @@ def fault_of_exit(scenario, status):
         return "the client took too long"
     if status > 128:
         return f"the client died of signal {status - 128}"
-    if status and not (status == 1 and scenario in MAY_REFUSE):
+    if scenario in MUST_REFUSE and status in (0, 1):
+        return f"the client did not refuse, its status is {status}"
+    if status and not (status == 1 and scenario in MAY_REFUSE
+                       or status == REFUSED and scenario in MUST_REFUSE):
         return f"the client exited with status {status}"
     return ""
 

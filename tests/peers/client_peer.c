@@ -12,6 +12,7 @@
  *   --json        its answers are never streams
  *   --resume      its streams can be resumed
  *   --stateless   it keeps nothing between requests
+ *   --oauth       over HTTP: it lets in who signs in, which takes no user
  *
  * ERA is both, modern or legacy; VERSION is what must be agreed on. Prints "PASS name"
  * or "FAIL name reason" for each case.
@@ -273,11 +274,9 @@ read_option(const char *word)
     static const struct {
         const char *name;
         bool *flag;
-    } options[] = {{"--http", &peer.is_http},
-                   {"--sse", &peer.is_sse},
-                   {"--json", &peer.is_json},
-                   {"--stateless", &peer.is_stateless},
-                   {"--resume", &peer.resumes}};
+    } options[] = {{"--http", &peer.is_http},     {"--sse", &peer.is_sse},
+                   {"--json", &peer.is_json},     {"--stateless", &peer.is_stateless},
+                   {"--oauth", &peer.is_guarded}, {"--resume", &peer.resumes}};
 
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
         if (strcmp(word, options[i].name) == 0) {

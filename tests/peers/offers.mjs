@@ -5,7 +5,7 @@
  * sdk has what is different: ResourceTemplate, completable, shape (of a table of zod
  * types), on(method, handler), invalid(message), the error of wrong parameters. Where a
  * server lives for one request, it has notify, which tells of changes, and what is
- * changed is kept here.
+ * changed is kept here. With --tick, note://changing changes by itself.
  */
 import * as z from 'zod';
 import { counts, text } from './tools.mjs';
@@ -14,9 +14,11 @@ const FOLDERS = ['home', 'house', 'work'];
 const NAMES = ['ada', 'alan', 'grace'];
 const BYTES = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
 const PAGE = 10;
+const TICK_MS = 100;
 
 let touched = 0;
 let isExtended = false; /* for all, where a server lives for one request */
+let isTicking = false;  /* likewise */
 
 const starts = (words, value) => words.filter(word => word.startsWith(value));
 
@@ -91,15 +93,24 @@ const extend = server => [
 function offerChanges(server, { shape, notify }) {
     let extras = notify && isExtended ? extend(server) : [];
 
-    server.extra = extras.length > 0;
-    server.registerTool('touch', {}, async () => {
+    const touch = async () => {
         touched++;
         if (notify)
             notify.resourceUpdated('note://changing');
         else
             await server.server.sendResourceUpdated({ uri: 'note://changing' });
+    };
+
+    server.extra = extras.length > 0;
+    server.registerTool('touch', {}, async () => {
+        await touch();
         return text('touched');
     });
+    if (process.argv.includes('--tick') && !(notify && isTicking)) {
+        isTicking = true;
+        /* a client may have gone */
+        setInterval(() => touch().catch(() => {}), TICK_MS).unref();
+    }
     server.registerTool('change', { inputSchema: shape({ add: z.boolean() }) },
         ({ add }) => {
             for (const extra of extras)

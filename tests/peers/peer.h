@@ -46,6 +46,7 @@ extern struct peer {
     bool is_json;        /* its answers are never streams */
     bool is_stateless;   /* it keeps nothing between requests (legacy) */
     bool resumes;        /* its streams can be resumed (legacy) */
+    bool is_guarded;     /* one has to sign in */
     enum mcp_era era;
     atomic_int warnings; /* that the library logged */
     int failures;        /* of cases */

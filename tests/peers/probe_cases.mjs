@@ -82,8 +82,8 @@ async function proveTools(peer) {
         const names = tools.map(tool => tool.name)
             .filter(name => name !== 'later').sort(); /* with --resume */
 
-        assert.deepEqual(names, ['add', 'ask', 'count', 'deaf', 'echo', 'hang',
-            'hang_async', 'stats', 'touch']);
+        assert.deepEqual(names, ['add', 'ask', 'count', 'deaf', 'deaf_isolated',
+            'echo', 'hang', 'hang_async', 'stats', 'touch']);
         for (const tool of tools)
             assert.equal(tool.inputSchema.type, 'object');
     });

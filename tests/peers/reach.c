@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <mcp/http.h>
+#include <mcp/auth.h>
 
 #include "peer.h"
 
@@ -20,6 +20,7 @@ static struct server {
     pid_t pid;
     int in;  /* nothing is written; its end, also when we die, is that of the server */
     int out; /* what it prints: nobody reads on after the URL */
+    bool is_killed; /* so nobody in there could end what it has started */
     char url[MCP_HTTP_URL_MAX];
 } servers[8];
 
@@ -91,15 +92,37 @@ group_is_gone(pid_t group)
     return false;
 }
 
+/* Who has a group of its own, as the keepers of our server have, sees that the server
+ * was killed, and ends by itself. No other server runs meanwhile. */
+static bool
+orphans_are_gone(void)
+{
+    for (int i = 0; i < PATIENCE_MS / 10; i++) {
+        pid_t pid;
+
+        do {
+            pid = waitpid(-1, NULL, WNOHANG);
+        } while (pid > 0);
+        if (pid < 0 && errno == ECHILD)
+            return true;
+        nap();
+    }
+    return because("what the server has started outlives it");
+}
+
+/* The leader passes it on. Told to the group, our server behind a proxy would hear it
+ * twice, and the second one kills (M17). */
 static bool
 server_ends(struct server *server)
 {
     pid_t group = server->pid;
     bool ok;
 
-    (void)kill(-group, SIGTERM);
+    (void)kill(group, SIGTERM);
     ok = group_is_gone(group);
-    if (!ok) {
+    if (ok && server->is_killed) {
+        ok = orphans_are_gone();
+    } else if (!ok) {
         because("group %d had to be killed", (int)group);
         (void)kill(-group, SIGKILL);
         (void)group_is_gone(group);
@@ -131,6 +154,7 @@ server_starts(struct server *server)
     }
     if (line_reads(server->out, server->url, sizeof(server->url)))
         return true;
+    (void)kill(-server->pid, SIGKILL); /* its leader may not be there to pass it on */
     (void)server_ends(server);
     return false;
 }
@@ -155,6 +179,19 @@ options_fill(mcp_client_options *opt)
     opt->on_log = print_log;
 }
 
+/* Each client signs in by itself. */
+static int
+http_connect(const char *url, const mcp_client_options *opt, mcp_client **ret_client,
+             mcp_error *err)
+{
+    const mcp_auth_options auth = MCP_AUTH_OPTIONS(.headless = true);
+    const mcp_http_client_options http = MCP_HTTP_CLIENT_OPTIONS(.auth = peer.is_guarded
+                                                                             ? &auth
+                                                                             : NULL);
+
+    return mcp_client_connect_http(url, &http, opt, ret_client, err);
+}
+
 static bool
 http_opens(mcp_client_options *opt, mcp_client **ret_client)
 {
@@ -166,7 +203,7 @@ http_opens(mcp_client_options *opt, mcp_client **ret_client)
         return because("too many servers");
     if (!server_starts(server))
         return false;
-    r = mcp_client_connect_http(server->url, NULL, opt, ret_client, &err);
+    r = http_connect(server->url, opt, ret_client, &err);
     if (r < 0) {
         (void)server_ends(server);
         return status_is(r, 0, &err);
@@ -201,9 +238,8 @@ client_joins(mcp_client *other, mcp_client **ret_client)
     mcp_error err = {0};
 
     options_fill(&opt);
-    return status_is(
-        mcp_client_connect_http(server_of(other)->url, NULL, &opt, ret_client, &err), 0,
-        &err);
+    return status_is(http_connect(server_of(other)->url, &opt, ret_client, &err), 0,
+                     &err);
 }
 
 int64_t
@@ -229,6 +265,8 @@ server_dies(mcp_client *client)
     struct server *server = server_of(client);
     pid_t pid = server ? -server->pid : (pid_t)mcp_client_pid(client);
 
+    if (server)
+        server->is_killed = true;
     return kill(pid, SIGKILL) == 0 || because("it cannot be killed");
 }
 

@@ -7,6 +7,9 @@
  *     overHttp(command, options)    we start it with --http and these options, and stop it
  *                                   with SIGTERM
  *     overSse(command, options)     the same, by the transport of 2024-11-05
+ *     serve(command, options), start(command, options, stdin)
+ *                                   start one that says its URL, with --http and without;
+ *                                   stdin 'pipe': its end would be that of the server
  */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -16,9 +19,8 @@ export const overStdio = command => transports => ({
 });
 
 /* The first line that a server prints is its URL. */
-export async function serve(command, options = []) {
-    const child = spawn(command, ['--http', '127.0.0.1:0', ...options],
-        { stdio: ['ignore', 'pipe', 'pipe'] });
+export async function start(command, options = [], stdin = 'ignore') {
+    const child = spawn(command, options, { stdio: [stdin, 'pipe', 'pipe'] });
     const lines = createInterface({ input: child.stdout });
     const url = await new Promise((resolve, reject) => {
         lines.once('line', resolve);
@@ -30,6 +32,9 @@ export async function serve(command, options = []) {
 
     return { url, pid: child.pid, stop };
 }
+
+export const serve = (command, options = [], address = '127.0.0.1:0') =>
+    start(command, ['--http', address, ...options]);
 
 const over = kind => (command, options) => async transports => {
     const server = await serve(command, options);

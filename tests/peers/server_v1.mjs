@@ -1,10 +1,11 @@
 /*
  * server_v1.mjs - a server on the TypeScript SDK 1.x, as its users write one
  *
- *     node server_v1.mjs                  over stdio
+ *     node server_v1.mjs [stdio OPTION]   over stdio
  *     node server_v1.mjs http OPTION...   on a port; its URL is the first line
- *     node server_v1.mjs sse              likewise, by the transport of 2024-11-05
+ *     node server_v1.mjs sse OPTION       likewise, by the transport of 2024-11-05
  *
+ *   --tick     note://changing changes by itself, again and again
  *   --json     answers are never streams
  *   --resume   streams can be resumed
  */

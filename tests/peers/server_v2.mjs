@@ -4,10 +4,13 @@
  *     node server_v2.mjs OPTION...        over stdio
  *     node server_v2.mjs http OPTION...   on a port; its URL is the first line
  *
+ *   --tick          note://changing changes by itself, again and again
  *   --modern-only   who says `initialize` is refused
  *   --json          over HTTP: answers are never streams
  *   --resume        over HTTP: streams of legacy clients can be resumed
  *   --stateless     over HTTP: legacy clients have no session
+ *   --issuer PATH   over HTTP: who has no token of this test-issuer, which is started, is
+ *                   refused
  */
 import { NodeStreamableHTTPServerTransport, toNodeHandler, toWebRequest } from
     '@modelcontextprotocol/node';
@@ -15,6 +18,7 @@ import { completable, createMcpHandler, inputRequired, isLegacyRequest, McpServe
     ProtocolError, ResourceTemplate } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import * as z from 'zod';
+import { bearer } from './bearer.mjs';
 import { capabilities, FORM, LEVELS, offer, PAGE_VISIT, SAMPLE } from './offers.mjs';
 import { EventStore, listen, sessions } from './serve_http.mjs';
 import { counts, cut, echo, schemas, slow, stats, text } from './tools.mjs';
@@ -164,7 +168,11 @@ function serveOverStdio() {
 }
 
 /* Modern requests each get a server, legacy clients a session. */
-function serveOverHttp() {
+async function serveOverHttp() {
+    const isLet = has('--issuer')
+        ? await bearer(process.argv[process.argv.indexOf('--issuer') + 1])
+        : () => true;
+
     console.warn = () => {}; /* what --json means */
     const handler = createMcpHandler(
         () => makeServer(() => handler.close(), handler.notify),
@@ -181,11 +189,15 @@ function serveOverHttp() {
         }));
 
     listen('/mcp', async (request, response, body) => {
+        const web = await toWebRequest(request, body);
+
+        if (!await isLet(request, response, web))
+            return;
         const isLegacy = !has('--modern-only') && !has('--stateless') &&
-            await isLegacyRequest(await toWebRequest(request, body), body);
+            await isLegacyRequest(web, body);
 
         await (isLegacy ? legacy : modern)(request, response, body);
     });
 }
 
-(isHttp ? serveOverHttp : serveOverStdio)();
+await (isHttp ? serveOverHttp : serveOverStdio)();

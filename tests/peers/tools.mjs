@@ -3,7 +3,10 @@
  *
  * `slow` listens to its abort signal; `stats` tells what it heard. The counters are of
  * the process, because an SDK may make a second server object for the same connection.
+ * Who cannot ask any more, because the session is over, finds the same in the file that
+ * PEER_JOURNAL names.
  */
+import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
 
@@ -31,20 +34,26 @@ export function echo(args) {
     return text(args.text);
 }
 
+const journal = process.env.PEER_JOURNAL;
+const note = line => journal && appendFileSync(journal, `${line}\n`);
+
 /* Takes so long, in so many steps, and reports each as it begins. */
 export async function slow({ ms, steps }, signal, report) {
     counts.running++;
+    note('began');
     try {
         for (let step = 1; step <= steps; step++) {
             await report({ progress: step, total: steps, message: `step ${step}` });
             await delay(ms / steps, undefined, { signal });
         }
         counts.finished++;
+        note('finished');
         return text('done');
     } catch (error) {
         if (signal.aborted) {
             counts.aborted++;
             counts.reason = String(signal.reason);
+            note(`aborted: ${counts.reason}`);
         }
         throw error;
     } finally {
