@@ -51,6 +51,7 @@ main(void)
     alarm(LONGEST_S); /* whoever does not answer is not waited for without end */
     bench_speed(driver_settle());
     bench_handlers();
+    bench_isolated();
     bench_footprint();
     return 0;
 }

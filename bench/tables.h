@@ -14,6 +14,7 @@ extern const struct recipe raw_pipe; /* one read, one write */
 /* echo beside the raw pipe and the TypeScript SDK */
 void bench_speed(bool has_two_cores);
 void bench_handlers(void);  /* what a blocking handler costs more than an inline one */
+void bench_isolated(void);  /* what a process of its own costs, and its end */
 void bench_footprint(void); /* start, memory, and memory after many calls */
 
 /* What one call costs, in microseconds. */

@@ -142,6 +142,18 @@ target_check(struct target *target, const struct recipe *recipe)
 }
 
 void
+target_write(struct target *target, const char *text)
+{
+    lines_write(target, text, strlen(text));
+}
+
+void
+target_read(struct target *target, char *line, size_t room)
+{
+    must(line_read(target, line, room), "a server has ended");
+}
+
+void
 target_call(struct target *target, long calls)
 {
     char line[LINE_ROOM], answer[LINE_ROOM * 4];

@@ -48,6 +48,10 @@ void target_stop(struct target *target);
 /* One call, whose answer is looked at. */
 void target_check(struct target *target, const struct recipe *recipe);
 
+/* Bytes of the caller's own, and the next line, terminated; nothing else is in flight. */
+void target_write(struct target *target, const char *text);
+void target_read(struct target *target, char *line, size_t room);
+
 /* That many calls: each after the one before, or IN_FLIGHT of them at a time. */
 void target_call(struct target *target, long calls);
 void target_flood(struct target *target, long calls);
