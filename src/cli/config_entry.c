@@ -1,0 +1,388 @@
+/* config_entry.c - one server's entry in a configuration file, as a target */
+#include "cli/config_entry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An entry under way. After a fault nothing more is read. */
+struct reader {
+    const mcp_json *value;
+    const struct cli_config_place *place;
+    struct cli_target *target;
+    struct cli_text *fault;
+    bool no_memory;
+};
+
+/* Texts that grow, NULL at the end. */
+struct list {
+    char **items;
+    size_t count, room;
+};
+
+static bool
+fault(struct reader *reader, const char *text, const char *key)
+{
+    cli_text_puts(reader->fault, text);
+    if (key)
+        cli_text_add_harmless(reader->fault, key, strnlen(key, 64), true);
+    return false;
+}
+
+static bool
+lack_memory(struct reader *reader)
+{
+    reader->no_memory = true;
+    return false;
+}
+
+/* Takes the text; NULL is one that there was no memory for. */
+static bool
+push(struct reader *reader, struct list *list, char *take_text)
+{
+    if (!take_text)
+        return lack_memory(reader);
+    if (list->count + 1 >= list->room) {
+        size_t room = list->room ? list->room * 2 : 8;
+        char **items = realloc(list->items, room * sizeof *items);
+
+        if (!items) {
+            free(take_text);
+            return lack_memory(reader);
+        }
+        list->items = items;
+        list->room = room;
+    }
+    list->items[list->count++] = take_text;
+    list->items[list->count] = NULL;
+    return true;
+}
+
+static bool
+has_nul(const mcp_json *string)
+{
+    return strlen(mcp_json_string(string, "")) != mcp_json_string_length(string);
+}
+
+/* Appends a string with its variables, or a number or truth value as it is written:
+ * many write ports so. */
+static bool
+add_scalar(struct reader *reader, const char *key, const mcp_json *value,
+           struct cli_text *into)
+{
+    enum mcp_json_type type = mcp_json_get_type(value);
+    char *text;
+
+    if (type == MCP_JSON_STRING && !has_nul(value)) {
+        return cli_config_value(mcp_json_string(value, ""), reader->place->variables,
+                                reader->place->folder, into, reader->fault);
+    }
+    if (type != MCP_JSON_INTEGER && type != MCP_JSON_REAL && type != MCP_JSON_BOOL)
+        return fault(reader, "has something that is no text in ", key);
+    if (mcp_json_print(value, false, NULL, &text, NULL) < 0)
+        return lack_memory(reader);
+    cli_text_puts(into, text);
+    mcp_text_free(text, NULL);
+    return true;
+}
+
+/* What was gathered, as a text of its own; NULL: no memory. */
+static char *
+text_take(struct cli_text *text)
+{
+    char *copy = text->failed ? NULL : strdup(cli_text_string(text));
+
+    cli_text_done(text);
+    return copy;
+}
+
+/* A member that is a text; not there, or null: *ret_text is NULL. */
+static bool
+read_text(struct reader *reader, const char *key, char **ret_text)
+{
+    const mcp_json *value = mcp_json_get(reader->value, key);
+    struct cli_text text = {0};
+
+    *ret_text = NULL;
+    if (!value || mcp_json_get_type(value) == MCP_JSON_NULL)
+        return true;
+    if (mcp_json_get_type(value) != MCP_JSON_STRING)
+        return fault(reader, "has something that is no text in ", key);
+    if (!add_scalar(reader, key, value, &text)) {
+        cli_text_done(&text);
+        return false;
+    }
+    *ret_text = text_take(&text);
+    return *ret_text ? true : lack_memory(reader);
+}
+
+/* A path: ~/ is the home, and a relative one begins at the folder. Takes the text. */
+static char *
+path_resolve(char *take_text, const char *folder)
+{
+    struct cli_text text = {0};
+    const char *home = getenv("HOME");
+
+    if (!take_text)
+        return NULL;
+    if (strncmp(take_text, "~/", 2) == 0 && home && *home) {
+        cli_text_puts(&text, home);
+        cli_text_puts(&text, take_text + 1);
+    } else if (folder && *take_text != '/') {
+        cli_text_puts(&text, folder);
+        cli_text_puts(&text, "/");
+        cli_text_puts(&text, take_text);
+    } else {
+        return take_text;
+    }
+    free(take_text);
+    return text_take(&text);
+}
+
+static bool
+read_args(struct reader *reader, struct list *argv)
+{
+    const mcp_json *args = mcp_json_get(reader->value, "args");
+    enum mcp_json_type type = mcp_json_get_type(args);
+    mcp_json_iterator it;
+
+    if (type != MCP_JSON_ABSENT && type != MCP_JSON_NULL && type != MCP_JSON_ARRAY)
+        return fault(reader, "has no list in ", "args");
+    for (it = mcp_json_each(args); mcp_json_next(&it);) {
+        struct cli_text text = {0};
+
+        if (!add_scalar(reader, "args", it.value, &text)) {
+            cli_text_done(&text);
+            return false;
+        }
+        if (!push(reader, argv, text_take(&text)))
+            return false;
+    }
+    return true;
+}
+
+static bool
+is_env_name(const mcp_json *key)
+{
+    const char *name = mcp_json_string(key, "");
+
+    return *name && !strchr(name, '=') && !has_nul(key);
+}
+
+/* A token of HTTP (RFC 9110, 5.6.2). */
+static bool
+is_header_name(const mcp_json *key)
+{
+    static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789!#$%&'*+-.^_`|~";
+    const char *name = mcp_json_string(key, "");
+
+    return *name && !name[strspn(name, token)] && !has_nul(key);
+}
+
+static bool
+has_control(const char *text)
+{
+    for (; *text; text++) {
+        if (((unsigned char)*text < 0x20 && *text != '\t') || *text == 0x7F)
+            return true;
+    }
+    return false;
+}
+
+/* Members of an object as "NAME=value" or "Name: value". */
+static bool
+read_pairs(struct reader *reader, const char *key, bool is_header, struct list *list)
+{
+    const mcp_json *object = mcp_json_get(reader->value, key);
+    enum mcp_json_type type = mcp_json_get_type(object);
+    mcp_json_iterator it;
+
+    if (type != MCP_JSON_ABSENT && type != MCP_JSON_NULL && type != MCP_JSON_OBJECT)
+        return fault(reader, "has no object in ", key);
+    for (it = mcp_json_each(object); mcp_json_next(&it);) {
+        struct cli_text text = {0};
+
+        /* VS Code: as if it were not there */
+        if (mcp_json_get_type(it.value) == MCP_JSON_NULL)
+            continue;
+        if (!(is_header ? is_header_name(it.key) : is_env_name(it.key)))
+            return fault(reader, "has a name that cannot be one in ", key);
+        cli_text_puts(&text, mcp_json_string(it.key, ""));
+        cli_text_puts(&text, is_header ? ": " : "=");
+        if (!add_scalar(reader, key, it.value, &text)) {
+            cli_text_done(&text);
+            return false;
+        }
+        if (!push(reader, list, text_take(&text)))
+            return false;
+        if (is_header && has_control(list->items[list->count - 1]))
+            return fault(reader, "has control characters in ", key);
+    }
+    return true;
+}
+
+static bool
+read_command(struct reader *reader)
+{
+    struct cli_target *target = reader->target;
+    struct list argv = {0}, env = {0};
+    char *command = NULL, *cwd = NULL;
+    bool ok;
+
+    target->kind = CLI_TARGET_COMMAND;
+    ok = read_text(reader, "command", &command);
+    if (ok && (!command || !*command))
+        ok = fault(reader, "has nothing in ", "command");
+    if (ok && mcp_json_string(mcp_json_get(reader->value, "envFile"), NULL))
+        ok = fault(reader, "has an envFile, which mcpctl does not read", NULL);
+    if (!ok) {
+        free(command);
+        return false;
+    }
+    ok = push(reader, &argv, path_resolve(command, NULL)) && read_args(reader, &argv) &&
+         read_pairs(reader, "env", false, &env) && read_text(reader, "cwd", &cwd);
+    target->argv = argv.items;
+    target->env = env.items;
+    if (!ok)
+        return false;
+    if (!cwd && !reader->place->is_project)
+        return true;
+    target->cwd = cwd ? path_resolve(cwd, reader->place->folder)
+                      : strdup(reader->place->folder);
+    return target->cwd ? true : lack_memory(reader);
+}
+
+static bool
+is_url(const char *text)
+{
+    return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+}
+
+static bool
+read_url(struct reader *reader, const char *key)
+{
+    struct list headers = {0};
+    bool ok;
+
+    reader->target->kind = CLI_TARGET_URL;
+    if (!read_text(reader, key, &reader->target->url))
+        return false;
+    if (!reader->target->url || !is_url(reader->target->url) ||
+        has_control(reader->target->url))
+        return fault(reader, "has no http:// or https:// address in ", key);
+    ok = read_pairs(reader, "headers", true, &headers);
+    reader->target->headers = headers.items;
+    return ok;
+}
+
+/* Which member says where it is; NULL: a fault. Each program has a name of its own for
+ * the address; that of a streaming one, in Gemini's, comes first there too. */
+static const char *
+find_key(struct reader *reader)
+{
+    static const char *const keys[] = {"httpUrl", "command", "url", "serverUrl"};
+    static const char *const remote[] = {"http", "sse", "streamable-http",
+                                         "streamableHttp"};
+    const mcp_json *type = mcp_json_get(reader->value, "type");
+    bool is_local = mcp_json_is_string(type, "stdio");
+    bool is_remote = false;
+    size_t i;
+
+    for (i = 0; i < sizeof remote / sizeof *remote; i++)
+        is_remote = is_remote || mcp_json_is_string(type, remote[i]);
+    /* "local" is Copilot's word */
+    is_local = is_local || mcp_json_is_string(type, "local");
+    if (type && !is_local && !is_remote && mcp_json_get_type(type) != MCP_JSON_NULL) {
+        fault(reader, "has a type that mcpctl does not know: ",
+              mcp_json_string(type, "it is no text"));
+        return NULL;
+    }
+    for (i = 0; i < sizeof keys / sizeof *keys; i++) {
+        bool is_command = strcmp(keys[i], "command") == 0;
+
+        if ((is_command && is_remote) || (!is_command && is_local))
+            continue;
+        if (mcp_json_get_type(mcp_json_get(reader->value, keys[i])) > MCP_JSON_NULL)
+            return keys[i];
+    }
+    fault(reader, "has neither a command nor an address", NULL);
+    return NULL;
+}
+
+static bool
+show_command(const mcp_json *value, struct cli_text *shown)
+{
+    size_t count = mcp_json_count(mcp_json_get(value, "args")), n = 0;
+    const char **words = calloc(count + 2, sizeof *words);
+    mcp_json_iterator it;
+    char *joined;
+
+    if (!words)
+        return false;
+    words[n++] = mcp_json_string(mcp_json_get(value, "command"), "");
+    for (it = mcp_json_each(mcp_json_get(value, "args")); mcp_json_next(&it);)
+        words[n++] = mcp_json_string(it.value, "?");
+    joined = cli_words_join((const char *const *)words);
+    free(words);
+    if (joined)
+        cli_text_add_harmless(shown, joined, strlen(joined), true);
+    free(joined);
+    return joined != NULL;
+}
+
+static bool
+show_url(const mcp_json *url, struct cli_text *shown)
+{
+    struct cli_target target = {.kind = CLI_TARGET_URL};
+    char *described = NULL;
+
+    target.url = strdup(mcp_json_string(url, ""));
+    if (target.url)
+        described = cli_target_describe(&target);
+    if (described)
+        cli_text_add_harmless(shown, described, strlen(described), true);
+    free(target.url);
+    free(described);
+    return described != NULL;
+}
+
+static bool
+show(const mcp_json *value, const char *key, struct cli_text *shown)
+{
+    if (strcmp(key, "command") == 0)
+        return show_command(value, shown);
+    return show_url(mcp_json_get(value, key), shown);
+}
+
+int
+cli_config_entry_read(const mcp_json *value, const struct cli_config_place *place,
+                      struct cli_target *ret_target, struct cli_text *shown,
+                      struct cli_text *fault_text)
+{
+    struct reader reader = {value, place, ret_target, fault_text, false};
+    const char *key = NULL;
+    bool ok;
+
+    *ret_target = (struct cli_target){0};
+    ok = mcp_json_get_type(value) == MCP_JSON_OBJECT;
+    if (!ok)
+        fault(&reader, "is no object", NULL);
+    else
+        key = find_key(&reader);
+    ok = key &&
+         (strcmp(key, "command") == 0 ? read_command(&reader) : read_url(&reader, key));
+    if (key && !show(value, key, shown))
+        reader.no_memory = true;
+    if (shown->failed || fault_text->failed)
+        reader.no_memory = true;
+    if (!ok || reader.no_memory)
+        cli_target_done(ret_target);
+    return reader.no_memory ? MCP_E_NOMEM : 0;
+}
+
+bool
+cli_config_entry_is_disabled(const mcp_json *value)
+{
+    return mcp_json_bool(mcp_json_get(value, "disabled"), false) ||
+           !mcp_json_bool(mcp_json_get(value, "enabled"), true);
+}

@@ -1,0 +1,17 @@
+/* config_file.h - one file of JSON that people edit, comments and all */
+#ifndef CLI_CONFIG_FILE_H
+#define CLI_CONFIG_FILE_H
+
+#include <mcp/json.h>
+
+/* Claude Code keeps more than servers in ~/.claude.json, and that grows; above this it
+ * is no configuration any more. */
+#define CLI_CONFIG_FILE_MAX ((size_t)16 << 20)
+
+/* The file parsed, or NULL in *ret_doc if there is none or nothing in it. ours: it must
+ * belong to us or to root. MCP_E_INVAL: err says why it cannot be used, with the path;
+ * MCP_E_NOMEM. */
+int cli_config_file_read(const char *path, bool ours, mcp_doc **ret_doc,
+                         mcp_error *err);
+
+#endif

@@ -1,0 +1,390 @@
+/* doctor_http.c - one request over plain HTTP/1.1, as it is written */
+#include "cli/doctor_http.h"
+#include "cli/clock.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- URLs ----------------------------------------------------------------------- */
+
+static bool
+copy(char *into, size_t room, const char *text, size_t length)
+{
+    if (length >= room)
+        return false;
+    memcpy(into, text, length);
+    into[length] = '\0';
+    return true;
+}
+
+/* host:port, [v6]:port, or only the host. */
+static bool
+authority_read(struct cli_url *url)
+{
+    const char *text = url->authority, *end = text + strlen(text), *colon;
+
+    if (*text == '[') {
+        const char *bracket = strchr(text, ']');
+
+        if (!bracket ||
+            !copy(url->host, sizeof(url->host), text + 1, (size_t)(bracket - text - 1)))
+            return false;
+        colon = bracket[1] == ':' ? bracket + 1 : NULL;
+    } else {
+        colon = strrchr(text, ':');
+        if (!copy(url->host, sizeof(url->host), text,
+                  (size_t)((colon ? colon : end) - text)))
+            return false;
+    }
+    if (!colon)
+        return copy(url->port, sizeof(url->port), url->is_tls ? "443" : "80",
+                    url->is_tls ? 3 : 2);
+    return colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1) &&
+           copy(url->port, sizeof(url->port), colon + 1, strlen(colon + 1));
+}
+
+bool
+cli_url_read(const char *text, struct cli_url *ret_url)
+{
+    struct cli_url url = {0};
+    size_t length, path_length;
+    const char *path;
+
+    if (strncasecmp(text, "http://", 7) == 0)
+        text += 7;
+    else if (strncasecmp(text, "https://", 8) == 0)
+        text += 8, url.is_tls = true;
+    else
+        return false;
+    length = strcspn(text, "/?#");
+    path = text + length;
+    path_length = strcspn(path, "#");
+    /* blanks and controls would become lines of the head */
+    for (const char *c = text; *c; c++)
+        if ((unsigned char)*c <= ' ' || *c == 0x7f)
+            return false;
+    if (length == 0 || memchr(text, '@', length) ||
+        !copy(url.authority, sizeof(url.authority), text, length))
+        return false;
+    if (*path == '/') {
+        if (!copy(url.path, sizeof(url.path), path, path_length))
+            return false;
+    } else if (path_length + 2 > sizeof(url.path)) {
+        return false;
+    } else {
+        url.path[0] = '/';
+        (void)copy(url.path + 1, sizeof(url.path) - 1, path, path_length);
+    }
+    if (!authority_read(&url) || !url.host[0])
+        return false;
+    *ret_url = url;
+    return true;
+}
+
+/* ---- sockets -------------------------------------------------------------------- */
+
+static int
+fail(mcp_error *err, int status, const char *format, const char *what)
+{
+    err->status = status;
+    (void)snprintf(err->message, sizeof(err->message), "%s%.200s", format, what);
+    return status;
+}
+
+static bool
+wait_for(int fd, short events, int64_t until)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = events};
+    int64_t left;
+    int n;
+
+    do {
+        left = until - cli_now_ms();
+        if (left <= 0)
+            return false;
+        n = poll(&poll_fd, 1, left > 60000 ? 60000 : (int)left);
+    } while (n == 0 || (n < 0 && errno == EINTR));
+    return n > 0;
+}
+
+static int
+connect_one(const struct addrinfo *address, int64_t until)
+{
+    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    socklen_t length = sizeof(int);
+    int fault = 0;
+
+    if (fd < 0)
+        return -1;
+    if (connect(fd, address->ai_addr, address->ai_addrlen) == 0)
+        return fd;
+    if (errno == EINPROGRESS && wait_for(fd, POLLOUT, until) &&
+        getsockopt(fd, SOL_SOCKET, SO_ERROR, &fault, &length) == 0 && fault == 0)
+        return fd;
+    if (fault == 0)
+        fault = errno == EINPROGRESS ? ETIMEDOUT : errno;
+    close(fd);
+    errno = fault;
+    return -1;
+}
+
+static int
+connect_url(const struct cli_url *url, int64_t until, mcp_error *err)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *list;
+    int fd = -1, r;
+
+    r = getaddrinfo(url->host, url->port, &hints, &list);
+    if (r != 0) {
+        (void)fail(err, MCP_E_SEND_FAILED, "the host is not known: ", gai_strerror(r));
+        return -1;
+    }
+    for (const struct addrinfo *at = list; at && fd < 0; at = at->ai_next)
+        fd = connect_one(at, until);
+    freeaddrinfo(list);
+    if (fd < 0)
+        (void)fail(err, MCP_E_SEND_FAILED, "nobody answers there: ", strerror(errno));
+    return fd;
+}
+
+static int
+send_all(int fd, const struct cli_text *text, int64_t until, mcp_error *err)
+{
+    size_t sent = 0;
+    ssize_t n;
+
+    if (text->failed)
+        return fail(err, MCP_E_NOMEM, "out of memory", "");
+    while (sent < text->length) {
+        n = send(fd, text->data + sent, text->length - sent, MSG_NOSIGNAL);
+        if (n > 0) {
+            sent += (size_t)n;
+            continue;
+        }
+        if (errno != EAGAIN && errno != EINTR)
+            return fail(err, MCP_E_CLOSED, "it went away: ", strerror(errno));
+        if (!wait_for(fd, POLLOUT, until))
+            return fail(err, MCP_E_TIMEOUT, "it does not read what is sent", "");
+    }
+    return 0;
+}
+
+/* ---- the answer ----------------------------------------------------------------- */
+
+static unsigned
+hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return (unsigned)(c - '0');
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
+}
+
+bool
+cli_http_unchunk(const char *data, size_t length, struct cli_text *into)
+{
+    const char *end = data + length, *line_end;
+    size_t size;
+
+    while (data < end) {
+        line_end = memchr(data, '\n', (size_t)(end - data));
+        if (!line_end)
+            return false;
+        size = 0;
+        for (; hex_digit(*data) < 16 && size <= CLI_HTTP_BYTES; data++)
+            size = size * 16 + hex_digit(*data);
+        if (size == 0)
+            return true;
+        data = line_end + 1;
+        if (size > (size_t)(end - data))
+            size = (size_t)(end - data);
+        cli_text_add(into, data, size);
+        data += size;
+        for (int i = 0; i < 2 && data < end; i++) /* \r\n behind each */
+            data++;
+    }
+    return false;
+}
+
+bool
+cli_http_header(const struct cli_http_answer *answer, const char *name, char *into,
+                size_t room)
+{
+    const char *line = strchr(cli_text_string(&answer->head), '\n');
+    size_t length = strlen(name), value;
+
+    for (; line; line = strchr(line, '\n')) {
+        line++;
+        if (strncasecmp(line, name, length) != 0 || line[length] != ':')
+            continue;
+        line += length + 1;
+        line += strspn(line, " \t");
+        value = strcspn(line, "\r\n");
+        return copy(into, room, line, value);
+    }
+    return false;
+}
+
+static mcp_doc *
+answer_parse(const char *text, size_t length)
+{
+    mcp_doc *doc;
+
+    if (mcp_doc_parse(text, length, NULL, &doc, NULL) < 0)
+        return NULL;
+    if (mcp_json_get(mcp_doc_root(doc), "result") ||
+        mcp_json_get(mcp_doc_root(doc), "error"))
+        return doc;
+    mcp_doc_free(doc);
+    return NULL;
+}
+
+/* An event whose data is an answer; each has its data in one line, or several. */
+static mcp_doc *
+event_find(const char *line)
+{
+    struct cli_text data = {0};
+    mcp_doc *doc = NULL;
+    size_t length;
+
+    for (; *line && !doc; line += length + (line[length] != '\0')) {
+        length = strcspn(line, "\n");
+        if (strncmp(line, "data:", 5) == 0) {
+            cli_text_add(&data, line + 5, length - 5);
+        } else if (length <= 1 && data.length > 0) {
+            doc = answer_parse(data.data, data.length);
+            data.length = 0;
+        }
+    }
+    cli_text_done(&data);
+    return doc;
+}
+
+static bool
+is_events(const struct cli_http_answer *answer)
+{
+    char type[128];
+
+    return cli_http_header(answer, "Content-Type", type, sizeof(type)) &&
+           strncasecmp(type, "text/event-stream", 17) == 0;
+}
+
+mcp_doc *
+cli_http_message(const struct cli_http_answer *answer)
+{
+    if (is_events(answer))
+        return event_find(cli_text_string(&answer->body));
+    return answer_parse(cli_text_string(&answer->body), answer->body.length);
+}
+
+void
+cli_http_answer_done(struct cli_http_answer *answer)
+{
+    cli_text_done(&answer->head);
+    cli_text_done(&answer->body);
+}
+
+/* Takes the head and the body from what came. True: that is all of it. */
+static bool
+answer_take(const struct cli_text *came, bool is_end, bool head_only,
+            struct cli_http_answer *answer)
+{
+    const char *text = cli_text_string(came);
+    const char *blank = strstr(text, "\r\n\r\n");
+    const char *body = blank ? blank + 4 : NULL;
+    size_t length = body ? came->length - (size_t)(body - text) : 0;
+    char value[128];
+    mcp_doc *doc;
+    bool is_whole = is_end;
+
+    if (!body)
+        return is_end;
+    cli_http_answer_done(answer); /* what was taken before is in it again */
+    cli_text_add(&answer->head, text, (size_t)(body - text));
+    answer->status = strncmp(text, "HTTP/1.", 7) == 0 && strlen(text) > 9
+                         ? (int)strtol(text + 9, NULL, 10)
+                         : 0;
+    if (head_only || answer->status == 202 || answer->status == 204)
+        return true;
+    if (cli_http_header(answer, "Transfer-Encoding", value, sizeof(value)) &&
+        strcasestr(value, "chunked")) {
+        is_whole |= cli_http_unchunk(body, length, &answer->body);
+    } else {
+        cli_text_add(&answer->body, body, length);
+        if (cli_http_header(answer, "Content-Length", value, sizeof(value)))
+            is_whole |= length >= strtoul(value, NULL, 10);
+    }
+    if (is_whole || !is_events(answer))
+        return is_whole;
+    doc = cli_http_message(answer);
+    mcp_doc_free(doc);
+    return doc != NULL;
+}
+
+static int
+read_answer(int fd, bool head_only, int64_t until, struct cli_http_answer *answer,
+            mcp_error *err)
+{
+    struct cli_text came = {0};
+    char bytes[16384];
+    bool is_whole = false;
+    ssize_t n;
+    int r = 0;
+
+    while (r == 0 && !is_whole) {
+        n = recv(fd, bytes, sizeof(bytes), 0);
+        if (n > 0)
+            cli_text_add(&came, bytes, (size_t)n);
+        if (n >= 0)
+            is_whole = answer_take(&came, n == 0, head_only, answer);
+        else if (errno != EAGAIN && errno != EINTR)
+            r = fail(err, MCP_E_CLOSED, "it went away: ", strerror(errno));
+        else if (!wait_for(fd, POLLIN, until))
+            r = fail(err, MCP_E_TIMEOUT, "there is no whole answer in time", "");
+        if (came.length > CLI_HTTP_BYTES || came.failed)
+            r = fail(err, MCP_E_LIMIT, "its answer is too long", "");
+    }
+    if (r == 0 && came.length == 0)
+        r = fail(err, MCP_E_CLOSED, "it closed the connection without an answer", "");
+    else if (r == 0 && answer->status == 0)
+        r = fail(err, MCP_E_PROTO, "what it says is no HTTP", "");
+    cli_text_done(&came);
+    return r;
+}
+
+int
+cli_http_ask(const struct cli_url *url, const struct cli_http_question *question,
+             int64_t timeout_ms, struct cli_http_answer *ret_answer, mcp_error *err)
+{
+    int64_t until = cli_now_ms() + timeout_ms;
+    struct cli_text text = {0};
+    int fd, r;
+
+    memset(ret_answer, 0, sizeof(*ret_answer));
+    cli_text_printf(&text, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n",
+                    question->method, url->path,
+                    question->host ? question->host : url->authority);
+    if (question->headers)
+        cli_text_puts(&text, question->headers);
+    if (question->body)
+        cli_text_printf(&text, "Content-Length: %zu\r\n", strlen(question->body));
+    cli_text_puts(&text, "\r\n");
+    if (question->body)
+        cli_text_puts(&text, question->body);
+    fd = connect_url(url, until, err);
+    r = fd < 0 ? err->status : send_all(fd, &text, until, err);
+    if (r == 0)
+        r = read_answer(fd, question->head_only, until, ret_answer, err);
+    if (fd >= 0)
+        close(fd);
+    cli_text_done(&text);
+    return r;
+}

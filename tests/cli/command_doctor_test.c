@@ -1,0 +1,38 @@
+/* command_doctor_test.c - mcpctl doctor: its report, and how it exits */
+#include <stdio.h>
+
+#include "cli/program.h"
+
+static void
+a_good_server_has_no_fault(void **state)
+{
+    (void)state;
+    CHECK_RAN(0, "\"failed\":0,", NULL, "doctor", PROBE);
+    CHECK_RAN(0, " 0 failed, ", NULL, "doctor", probe_http(), "--report", "text");
+    probe_stop();
+}
+
+static void
+a_report_is_for_test_runners_too(void **state)
+{
+    (void)state;
+    CHECK_RAN(4, "<testcase classname=\"stdio.answers\"", NULL, "doctor",
+              "/nonexistent/server", "--report", "junit");
+}
+
+static void
+a_fault_is_exit_1_and_nobody_is_exit_4(void **state)
+{
+    const char *path = scratch_file("bad.sh",
+                                    "echo hello; exec " CLI_BIN "/probe-server\n");
+    char target[512];
+
+    (void)state;
+    (void)snprintf(target, sizeof(target), "/bin/sh %s", path);
+    CHECK_RAN(1, "the first: hello", NULL, "doctor", target);
+    CHECK_RAN(4, "\"checks\":[", NULL, "doctor", "http://127.0.0.1:1/mcp");
+    CHECK_RAN(1, NULL, "--tool", "doctor", PROBE, "x=y");
+}
+
+TEST_MAIN(TEST(a_good_server_has_no_fault), TEST(a_report_is_for_test_runners_too),
+          TEST(a_fault_is_exit_1_and_nobody_is_exit_4))
