@@ -5,6 +5,13 @@ set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON) # the same objects go into .so and .a
 
+# Installed programs find the libraries that were installed with them, whatever the prefix;
+# a distribution, whose loader looks there anyway, sets CMAKE_SKIP_INSTALL_RPATH.
+file(RELATIVE_PATH to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+if(NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+    set(CMAKE_INSTALL_RPATH $ORIGIN/${to_lib})
+endif()
+
 add_library(mcp_flags INTERFACE)
 target_include_directories(mcp_flags INTERFACE
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)

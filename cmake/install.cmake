@@ -2,6 +2,10 @@
 include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/libmcp)
 
+# Beside each other, not as a program finds them (cmake/flags.cmake).
+if(CMAKE_INSTALL_RPATH)
+    set_target_properties(mcp_shared mcp-http_shared PROPERTIES INSTALL_RPATH $ORIGIN)
+endif()
 install(TARGETS mcp_shared EXPORT core)
 install(TARGETS mcp-http_shared EXPORT http)
 install(TARGETS mcp_static mcp-http_static EXPORT static)
