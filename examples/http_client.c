@@ -101,6 +101,7 @@ main(int argc, char **argv)
     if (r < 0) /* err.http_status is 401, say, if the server wants a token */
         fprintf(stderr, "%s: %s\n", mcp_status_name(r), err.message);
     mcp_client_free(client);
+    signal(SIGINT, SIG_DFL); /* before what its handler uses is gone */
     mcp_scope_free(scope);
     return r < 0;
 }

@@ -77,6 +77,7 @@ main(int argc, char **argv)
         fprintf(stderr, "%s: %s\n", mcp_status_name(r), err.message);
     mcp_reply_free(reply);
     mcp_client_free(client);
+    signal(SIGINT, SIG_DFL); /* before what its handler uses is gone */
     mcp_scope_free(scope);
     return r < 0;
 }

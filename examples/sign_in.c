@@ -78,6 +78,7 @@ main(int argc, char **argv)
         fprintf(stderr, "%s: %s\n", mcp_status_name(r), err.message);
     mcp_token_keep_free(keep);
     mcp_auth_browser_free(browser);
+    signal(SIGINT, SIG_DFL); /* before what its handler uses is gone */
     mcp_scope_free(scope);
     return r < 0;
 }
