@@ -231,14 +231,15 @@ mcpi_tree_signal(int signal)
     mcpi_free(roll.mem, roll.members);
 }
 
+/* Also for those whose end is no SIGCHLD: without __WALL there would be none of them. */
 bool
 mcpi_tree_reap(pid_t of, int *ret_status)
 {
     int status;
     pid_t pid;
 
-    for (pid = waitpid(-1, &status, WNOHANG); pid > 0;
-         pid = waitpid(-1, &status, WNOHANG)) {
+    for (pid = waitpid(-1, &status, WNOHANG | __WALL); pid > 0;
+         pid = waitpid(-1, &status, WNOHANG | __WALL)) {
         if (pid == of)
             *ret_status = status;
     }

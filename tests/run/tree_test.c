@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "run/process_fixture.h"
 
@@ -158,6 +159,31 @@ M4_a_daemon_is_somebody_of_ours(void **state)
 {
     (void)state;
     in_fork(check_daemon);
+}
+
+/* As clone can make one: nobody would be told of its end. */
+static int
+check_silent(void)
+{
+    int status = UNSEEN;
+    pid_t silent;
+
+    IN_FORK_CHECK(root_begin() == 0);
+    silent = (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0);
+    if (silent == 0)
+        stay();
+    IN_FORK_CHECK(read_bytes(1) == 0);
+    IN_FORK_CHECK(mcpi_tree_reap(silent, &status) && status == UNSEEN);
+    IN_FORK_CHECK(end_all(silent, &status) == 0);
+    IN_FORK_CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    return 0;
+}
+
+static void
+M4_one_whose_end_is_not_signaled_is_somebody_too(void **state)
+{
+    (void)state;
+    in_fork(check_silent);
 }
 
 /* ---- signals ------------------------------------------------------------------ */
@@ -439,6 +465,7 @@ without_a_proc_of_ours_nobody_can_be_found(void **state)
 TEST_MAIN(TEST(without_anybody_there_is_nothing_to_do),
           TEST(M11_everybody_is_reaped_and_one_is_told_of),
           TEST(M4_a_daemon_is_somebody_of_ours),
+          TEST(M4_one_whose_end_is_not_signaled_is_somebody_too),
           TEST(M4_a_signal_reaches_everybody_below_once),
           TEST(M4_also_if_they_are_many),
           TEST(M4_who_forks_and_exits_all_the_time_is_outrun),
