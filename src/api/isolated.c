@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef __GLIBC__
@@ -135,16 +136,13 @@ limits_set(const struct isolated *self)
 static int
 cpu_limit(const struct isolated *self)
 {
-    struct rusage used;
+    struct timespec used;
 
     if (self->cpu == 0)
         return 0;
-    if (getrusage(RUSAGE_SELF, &used) < 0)
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) < 0)
         return MCP_E_STATE;
-    return limit_set(
-        RLIMIT_CPU,
-        limit_sum((rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1, self->cpu),
-        false);
+    return limit_set(RLIMIT_CPU, limit_sum((rlim_t)used.tv_sec + 1, self->cpu), false);
 }
 
 /* What we do between two calls is on nobody's account. */

@@ -455,6 +455,22 @@ limits_are_those_of_its_words(void **state)
 }
 
 static void
+what_was_spent_before_is_not_on_the_account_of_a_call(void **state)
+{
+    const char *const words[] = {"spend", "0", "7", "0"};
+    struct helper helper;
+
+    (void)state;
+    test_limit(120);
+    helper_start(&helper, words);
+    for (int i = 0; i < 2; i++) {
+        raw_call(&helper.raw, "1", "spend", NULL);
+        raw_expect(&helper.raw, "may spend 7 s");
+    }
+    helper_close(&helper);
+}
+
+static void
 processor_time_ends_a_call(void **state)
 {
     const char *const words[] = {"burn", "0", "1", "0"};
@@ -486,21 +502,20 @@ M16_it_ends_with_its_wire_whatever_its_handler_does(void **state)
     helper_close(&helper);
 }
 
-TEST_MAIN_AFTER(enter, TEST(known_are_the_tools_that_are_isolated),
-                TEST(words_that_name_no_tool_end_a_helper),
-                TEST(its_tool_answers_call_by_call),
-                TEST(the_principal_comes_with_its_call_only),
-                TEST(questions_have_no_channel),
-                TEST(progress_and_messages_come_before_the_answer),
-                TEST(M19_what_a_tool_prints_is_not_on_its_wire),
-                TEST(output_that_does_not_fit_is_refused_here_already),
-                TEST(a_helper_without_a_call_rests),
-                TEST(F5_it_rests_when_a_canceled_handler_has_returned),
-                TEST(two_calls_never_run_at_once),
-                TEST(F37_rest_never_overtakes_a_handler),
-                TEST(clean_up_of_a_handler_comes_before_its_rest),
-                TEST(M4_a_daemon_that_a_call_leaves_is_told_of),
-                TEST(M4_after_an_error_the_rest_tells_of_it),
-                TEST(M11_who_is_dead_is_buried_and_not_left),
-                TEST(limits_are_those_of_its_words), TEST(processor_time_ends_a_call),
-                TEST(M16_it_ends_with_its_wire_whatever_its_handler_does))
+TEST_MAIN_AFTER(
+    enter, TEST(known_are_the_tools_that_are_isolated),
+    TEST(words_that_name_no_tool_end_a_helper), TEST(its_tool_answers_call_by_call),
+    TEST(the_principal_comes_with_its_call_only), TEST(questions_have_no_channel),
+    TEST(progress_and_messages_come_before_the_answer),
+    TEST(M19_what_a_tool_prints_is_not_on_its_wire),
+    TEST(output_that_does_not_fit_is_refused_here_already),
+    TEST(a_helper_without_a_call_rests),
+    TEST(F5_it_rests_when_a_canceled_handler_has_returned),
+    TEST(two_calls_never_run_at_once), TEST(F37_rest_never_overtakes_a_handler),
+    TEST(clean_up_of_a_handler_comes_before_its_rest),
+    TEST(M4_a_daemon_that_a_call_leaves_is_told_of),
+    TEST(M4_after_an_error_the_rest_tells_of_it),
+    TEST(M11_who_is_dead_is_buried_and_not_left), TEST(limits_are_those_of_its_words),
+    TEST(what_was_spent_before_is_not_on_the_account_of_a_call),
+    TEST(processor_time_ends_a_call),
+    TEST(M16_it_ends_with_its_wire_whatever_its_handler_does))

@@ -159,6 +159,40 @@ limits(mcp_request *req, mcp_result *out, void *user)
                             memory.rlim_max == memory.rlim_cur ? "for good" : "soft");
 }
 
+static double
+seconds_of(const struct timeval *time)
+{
+    return (double)time->tv_sec + (double)time->tv_usec / 1e6;
+}
+
+/* Says what it may spend, and spends more than half a second of its own and of the
+ * system's each: more than a second, though neither is one. */
+static int
+spend(mcp_request *req, mcp_result *out, void *user)
+{
+    static char zeros[1 << 20];
+    volatile unsigned turns = 0;
+    int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    struct rlimit cpu;
+    struct rusage used;
+    double left;
+
+    (void)req, (void)user;
+    getrlimit(RLIMIT_CPU, &cpu);
+    getrusage(RUSAGE_SELF, &used);
+    left = (double)cpu.rlim_cur - seconds_of(&used.ru_utime) -
+           seconds_of(&used.ru_stime);
+    while (seconds_of(&used.ru_utime) < 0.55 || seconds_of(&used.ru_stime) < 0.55) {
+        if (seconds_of(&used.ru_stime) < 0.55)
+            (void)!read(zero, zeros, sizeof(zeros));
+        for (int i = 0; i < 10000 && seconds_of(&used.ru_utime) < 0.55; i++)
+            turns++;
+        getrusage(RUSAGE_SELF, &used);
+    }
+    close(zero);
+    return mcp_result_textf(out, "may spend %s", left >= 7 ? "7 s" : "less than 7 s");
+}
+
 static int
 burn(mcp_request *req, mcp_result *out, void *user)
 {
@@ -195,6 +229,7 @@ tools_fill(void)
         MCP_TOOL(.name = "leave", .run = leave, .isolate = &how),
         MCP_TOOL(.name = "forget", .run = forget, .isolate = &how),
         MCP_TOOL(.name = "limits", .run = limits, .isolate = &how),
+        MCP_TOOL(.name = "spend", .run = spend, .isolate = &how),
         MCP_TOOL(.name = "burn", .run = burn, .isolate = &how),
         MCP_TOOL(.name = "square", .run = square, .isolate = &how,
                  .output_schema = "{\"type\":\"object\",\"properties\":"
