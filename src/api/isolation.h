@@ -2,8 +2,7 @@
  * isolation.h - the isolated tools of a server: a thread with a loop, and their crews
  *
  * Everything about helpers happens on that one thread: starting a process takes
- * milliseconds, which no other loop shall wait for, and the death signal of a helper's
- * keeper is bound to the thread that started it. A request of an isolated tool is
+ * milliseconds, which no other loop shall wait for. A request of an isolated tool is
  * handed to it and ended there; only that thread touches it from then on.
  */
 #ifndef MCPI_API_ISOLATION_H

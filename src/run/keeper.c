@@ -60,6 +60,7 @@ static const char *program;
 /* ---- the keeper ------------------------------------------------------------------ */
 
 struct keeper {
+    pid_t parent; /* who started us */
     int control;
     int signals; /* a signalfd */
     bool has_extra;
@@ -96,21 +97,43 @@ control_is_ours(void)
            type == SOCK_SEQPACKET;
 }
 
-/* They are blocked before anybody is started, so that none is missed. */
+/* Who made the pair, whether it still lives or not. */
+static pid_t
+control_maker(void)
+{
+    struct ucred maker = {.pid = 0};
+    socklen_t size = sizeof(maker);
+
+    (void)getsockopt(CONTROL, SOL_SOCKET, SO_PEERCRED, &maker, &size);
+    return maker.pid;
+}
+
+static bool
+keeper_is_alone(const struct keeper *keeper)
+{
+    return getppid() != keeper->parent;
+}
+
+/* They are blocked before anybody is started, so that none is missed. A death before
+ * that is seen by itself. */
 static void
 keeper_init(struct keeper *keeper)
 {
     mcp_error err = {.status = 0};
     sigset_t caught, all;
 
-    *keeper = (struct keeper){.control = CONTROL, .again_ms = AGAIN_FIRST_MS};
+    *keeper = (struct keeper){
+        .parent = control_maker(), .control = CONTROL, .again_ms = AGAIN_FIRST_MS};
     sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    if (keeper_is_alone(keeper))
+        _exit(0);
     sigemptyset(&caught);
     sigaddset(&caught, SIGCHLD);
     sigaddset(&caught, SIGTERM);
     sigaddset(&caught, SIGINT);
     sigaddset(&caught, SIGHUP);
+    sigaddset(&caught, SIGCONT);
     (void)fcntl(CONTROL, F_SETFD, FD_CLOEXEC);
     keeper->has_extra = fcntl(EXTRA, F_SETFD, FD_CLOEXEC) == 0; /* there is one */
     keeper->signals = signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -215,13 +238,16 @@ keeper_hear(struct keeper *keeper)
     mcpi_tree_signal(signal);
 }
 
+/* SIGCONT comes from whoever likes, and when our parent dies. */
 static void
 keeper_catch(struct keeper *keeper)
 {
     struct signalfd_siginfo info;
 
     while (read(keeper->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        if (info.ssi_signo != SIGCHLD)
+        if (info.ssi_signo == SIGCONT)
+            keeper->killing = keeper->killing || keeper_is_alone(keeper);
+        else if (info.ssi_signo != SIGCHLD)
             keeper->killing = true;
         keeper->again_ms = AGAIN_FIRST_MS;
     }
@@ -392,7 +418,7 @@ spawn_with(struct mcpi_process *process, const struct mcpi_process_options *opt,
     if (!argv)
         return mcpi_error_set(err, MCP_E_NOMEM, "out of memory starting a process");
     keeper.argv = argv;
-    keeper.death_signal = SIGTERM;
+    keeper.death_signal = SIGCONT; /* the one that is heard by who was stopped */
     r = mcpi_spawn_keeper(&keeper, "/proc/self/exe", control[1], &pid, &pidfd, err);
     mcpi_free(mem, argv);
     if (r < 0)

@@ -12,8 +12,10 @@
  *
  * We speak to it over `control` (process.h), a SOCK_SEQPACKET pair that is its descriptor
  * 4 and close-on-exec; a signal number is sent to everybody below; what it says is in
- * keeper.c. Closing our end means SIGKILL for all; our death closes it. If somebody forked
- * off from us holds it open, the death signal comes besides (SIGTERM, to the keeper).
+ * keeper.c. Closing our end means SIGKILL for all; our death closes it. The death signal
+ * comes besides: somebody forked off from us may hold it open, or the keeper be stopped.
+ * It is SIGCONT, and means our death only if we are dead: who else sends it does no harm,
+ * and the thread that started the keeper may end before it.
  *
  * Process options with `kept` go through this file; mcpi_process_* then mean the whole
  * tree. [any] unless it says otherwise

@@ -1,6 +1,7 @@
 /* keeper_test.c - a keeper: nobody whom it keeps gets away, nothing is left of it */
 #include "run/keeper.h"
 
+#include <pthread.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -637,10 +638,13 @@ a_keeper_that_is_told_to_end_ends_all(void **state)
     }
 }
 
-/* A process that starts a tree, and lives until it is killed. With a holder it forks
- * one more, who has all of its descriptors; `lives` is told that one's number. */
+enum { PLAIN = 0, HOLDER = 1, STOPPED = 2 };
+
+/* A process that starts a tree, and lives until it is killed. HOLDER: it forks one
+ * more, who has all of its descriptors; `lives` is told that one's number. STOPPED: its
+ * keeper was stopped. */
 static _Noreturn void
-middle_run(const struct report *report, const struct report *lives, bool holder)
+middle_run(const struct report *report, const struct report *lives, int how)
 {
     struct mcpi_process_options opt = kept_command(HELPER(DAEMON, "hang"));
     struct mcpi_process process;
@@ -653,9 +657,13 @@ middle_run(const struct report *report, const struct report *lives, bool holder)
     if (mcpi_process_spawn(&process, &opt, NULL) < 0)
         _exit(1);
     close(report->end);
-    if (holder)
+    if (how & STOPPED) {
+        syscall(SYS_kill, process.pid, SIGSTOP);
+        waitpid(process.pid, NULL, WUNTRACED);
+    }
+    if (how & HOLDER)
         pid = fork();
-    if (holder && pid == 0) {
+    if ((how & HOLDER) && pid == 0) {
         alarm(HELPER_SECONDS);
         helper_hang();
     }
@@ -665,7 +673,7 @@ middle_run(const struct report *report, const struct report *lives, bool holder)
 }
 
 static void
-assert_ends_with_us(bool holder)
+assert_ends_with_us(int how)
 {
     struct report report = report_open();
     struct report lives = report_open();
@@ -674,7 +682,7 @@ assert_ends_with_us(bool holder)
 
     assert_true(pid >= 0);
     if (pid == 0)
-        middle_run(&report, &lives, holder);
+        middle_run(&report, &lives, how);
     report_given(&report);
     report_given(&lives);
     held = (pid_t)strtol(report_line(&lives), NULL, 10);
@@ -682,8 +690,8 @@ assert_ends_with_us(bool holder)
     syscall(SYS_kill, pid, SIGKILL);
     assert_string_equal(report_rest(&report), "");
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_int_equal(held > 1, holder);
-    if (holder) {
+    assert_int_equal(held > 1, (how & HOLDER) != 0);
+    if (how & HOLDER) {
         assert_true(report_is_held(&lives));
         syscall(SYS_kill, held, SIGKILL);
     }
@@ -694,14 +702,83 @@ static void
 M22_everybody_ends_when_we_die(void **state)
 {
     (void)state;
-    assert_ends_with_us(false);
+    assert_ends_with_us(PLAIN);
 }
 
 static void
 M22_also_if_somebody_forked_off_from_us_lives(void **state)
 {
     (void)state;
-    assert_ends_with_us(true);
+    assert_ends_with_us(HOLDER);
+}
+
+static void
+M22_also_if_the_keeper_was_stopped(void **state)
+{
+    (void)state;
+    assert_ends_with_us(STOPPED);
+    assert_ends_with_us(STOPPED | HOLDER);
+}
+
+/* It has heard what came before, and has not ended what it keeps for it. */
+static void
+assert_goes_on(struct mcpi_process *process, struct report *report)
+{
+    assert_int_equal(mcpi_process_signal(process, SIGTERM), 0);
+    assert_string_equal(report_rest(report), "term\n");
+    await_poll(process);
+    assert_int_equal(WEXITSTATUS(process->wait_status), 3);
+    done(process);
+}
+
+static void
+M22_a_keeper_that_is_only_continued_goes_on(void **state)
+{
+    struct mcpi_process process;
+    struct report report;
+
+    (void)state;
+    start(&process, HELPER("catch:15", "say:up", "hang"), &report);
+    assert_string_equal(report_line(&report), "up");
+    syscall(SYS_kill, process.pid, SIGSTOP);
+    syscall(SYS_kill, process.pid, SIGCONT);
+    assert_goes_on(&process, &report);
+}
+
+struct starter {
+    struct mcpi_process_options opt;
+    struct mcpi_process process;
+    int status;
+};
+
+static void *
+start_and_end(void *user)
+{
+    struct starter *starter = user;
+
+    starter->status = mcpi_process_spawn(&starter->process, &starter->opt, NULL);
+    return NULL;
+}
+
+static void
+M22_one_whose_thread_has_ended_goes_on(void **state)
+{
+    struct report report = report_open();
+    struct starter starter = {
+        .opt = kept_command(HELPER("catch:15", "say:up", "hang"))};
+    pthread_t thread;
+
+    (void)state;
+    kill_reset();
+    starter.opt.out = -1;
+    starter.opt.err = report.end;
+    starter.opt.own_err = true;
+    assert_int_equal(pthread_create(&thread, NULL, start_and_end, &starter), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(starter.status, 0);
+    report_given(&report);
+    assert_string_equal(report_line(&report), "up");
+    assert_goes_on(&starter.process, &report);
 }
 
 static void
@@ -945,6 +1022,9 @@ TEST_MAIN_AFTER(
     TEST(M22_what_is_kept_dies_with_its_keeper),
     TEST(a_keeper_that_is_told_to_end_ends_all), TEST(M22_everybody_ends_when_we_die),
     TEST(M22_also_if_somebody_forked_off_from_us_lives),
+    TEST(M22_also_if_the_keeper_was_stopped),
+    TEST(M22_a_keeper_that_is_only_continued_goes_on),
+    TEST(M22_one_whose_thread_has_ended_goes_on),
     TEST(M22_a_control_that_is_closed_is_enough),
     TEST(M11_how_it_ended_is_known_also_if_the_host_waits_for_it),
     TEST(M11_others_are_not_waited_for), TEST(M11_what_cannot_run_is_told_as_ever),
