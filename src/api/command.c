@@ -74,6 +74,15 @@ open_pipe(int *ours, int *theirs, bool we_read)
     return 0;
 }
 
+/* It has no longer to begin than it has in all. */
+static int64_t
+start_us(const struct command *c)
+{
+    int64_t left = c->deadline - mcpi_loop_clock();
+
+    return left > 1 ? left : 1;
+}
+
 static int
 command_spawn(struct command *c, mcp_error *err)
 {
@@ -96,6 +105,9 @@ command_spawn(struct command *c, mcp_error *err)
         opt.err = theirs[ERR];
         opt.own_err = true;
         opt.kept = c->opt.contained ? MCPI_KEPT_COMMAND : MCPI_NOT_KEPT;
+        opt.start_us = start_us(c);
+        opt.cancel = c->cancel_fd;
+        opt.has_cancel = c->cancel_fd >= 0;
         r = mcpi_process_spawn(&c->process, &opt, err);
     } else {
         mcpi_error_set(err, r, "no descriptors left for a command");

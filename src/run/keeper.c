@@ -2,8 +2,12 @@
  * keeper.c - a process of ours between us and what must not get away
  *
  * Over control, one message each. From us: an int, a signal for everybody below. From
- * the keeper: a `struct told`. First BEGUN or FAILED, and ENDED as soon as that is
- * known; that nobody is left is its own exit.
+ * the keeper: a `struct told`. First THERE, then BEGUN or FAILED, and ENDED as soon as
+ * that is known; that nobody is left is its own exit.
+ *
+ * Until it is THERE it may be killed, and nobody else has to be: it starts nobody before
+ * it has said so and then seen that we still want it. From then on it is told, since all
+ * but the first one would outlive it.
  *
  * Once the first one has ended, what is left is killed at once; unless a signal was
  * passed on before, for then it was told to end, and we say when its time is over.
@@ -40,13 +44,15 @@
 #define EXTRA 3
 #define CONTROL 4
 #define START_US INT64_C(30000000) /* for main to come to us, on a busy machine */
-#define MISUSED 2                  /* exit code: this was not started by us */
+/* After SIGKILL only the kernel is slow. */
+#define REAP_US INT64_C(2000000)
+#define MISUSED 2 /* exit code: this was not started by us */
 /* Until the next kill, if nobody dies, which wakes us: twice as long each time. Who is
  * left then is another user's, or stuck in the kernel. */
 #define AGAIN_FIRST_MS 5
 #define AGAIN_MOST_MS 1000
 
-enum tale { BEGUN, FAILED, ENDED };
+enum tale { THERE, BEGUN, FAILED, ENDED };
 
 struct told {
     enum tale tale;
@@ -75,6 +81,14 @@ static void
 tell(const struct keeper *keeper, const struct told *told)
 {
     (void)send(keeper->control, told, sizeof(*told), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void
+tell_that(const struct keeper *keeper, enum tale tale)
+{
+    const struct told told = {.tale = tale};
+
+    tell(keeper, &told);
 }
 
 static _Noreturn void
@@ -144,6 +158,17 @@ keeper_init(struct keeper *keeper)
                              "this system cannot keep what a process starts");
     if (err.status < 0)
         keeper_fail(keeper, &err);
+}
+
+/* Whatever was said before there is anybody to say it to means the end. */
+static void
+keeper_report(const struct keeper *keeper)
+{
+    struct pollfd control = {.fd = keeper->control, .events = POLLIN};
+
+    tell_that(keeper, THERE);
+    if (poll(&control, 1, 0) != 0)
+        _exit(0);
 }
 
 /* What was given to us are its descriptors, its environment and its folder. */
@@ -307,7 +332,6 @@ misused(void)
 int
 mcpi_keeper_enter(int argc, char **argv, char ***ret_words)
 {
-    const struct told begun = {.tale = BEGUN};
     struct keeper keeper;
     bool is_self;
 
@@ -318,6 +342,7 @@ mcpi_keeper_enter(int argc, char **argv, char ***ret_words)
     if (!control_is_ours() || (!is_self && strcmp(argv[2], COMMAND) != 0))
         misused();
     keeper_init(&keeper);
+    keeper_report(&keeper);
     if (is_self && keeper_start_self(&keeper)) {
         *ret_words = argv + WORDS;
         return 1;
@@ -325,7 +350,7 @@ mcpi_keeper_enter(int argc, char **argv, char ***ret_words)
     if (!is_self)
         keeper_start_command(&keeper, argv + WORDS);
     keeper_let_go(&keeper);
-    tell(&keeper, &begun);
+    tell_that(&keeper, BEGUN);
     keeper_keep(&keeper);
 }
 
@@ -360,14 +385,23 @@ make_argv(const mcp_allocator *mem, const struct mcpi_process_options *opt)
 
 /* False: nothing more, for now. */
 static bool
-hear(const struct mcpi_process *process, struct told *ret_told)
+hear(struct mcpi_process *process, struct told *ret_told)
 {
     ssize_t n;
 
     do {
         n = recv(process->control, ret_told, sizeof(*ret_told), MSG_DONTWAIT);
     } while (n < 0 && errno == EINTR);
-    return n == (ssize_t)sizeof(*ret_told);
+    if (n != (ssize_t)sizeof(*ret_told))
+        return false;
+    process->there = true;
+    process->begun = process->begun || ret_told->tale == BEGUN;
+    process->ended = ret_told->tale == ENDED;
+    if (ret_told->tale == ENDED)
+        process->wait_status = ret_told->value;
+    if (ret_told->tale == FAILED)
+        process->failure = ret_told->value;
+    return true;
 }
 
 static int
@@ -378,28 +412,42 @@ ms_until(int64_t until)
     return left > 0 ? (int)(left / 1000) + 1 : 0;
 }
 
-/* Until it says how it began, or is gone. A program that does not come to that is not
- * waited for. */
 static int
-await_begin(const struct mcpi_process *process, int64_t until, mcp_error *err)
+fail_timeout(const struct mcpi_process *process, mcp_error *err)
 {
-    struct pollfd fds[2] = {{.fd = process->control, .events = POLLIN},
-                            {.fd = process->pidfd, .events = POLLIN}};
-    struct told told;
+    return mcpi_error_set(err, MCP_E_TIMEOUT,
+                          process->there
+                              ? "the program does not begin"
+                              : "the program does not come to mcp_isolated_enter");
+}
+
+/* Until it says how it began, or is gone, or is not wanted any more. A program that does
+ * not come to that is not waited for. */
+static int
+await_begin(struct mcpi_process *process, const struct mcpi_process_options *opt,
+            int64_t until, mcp_error *err)
+{
+    struct pollfd fds[3] = {
+        {.fd = process->control, .events = POLLIN},
+        {.fd = process->pidfd, .events = POLLIN},
+        {.fd = opt->has_cancel ? opt->cancel : -1, .events = POLLIN}};
+    struct told told = {.tale = THERE};
     bool gone = process->pidfd < 0;
 
-    for (;;) {
+    while (!process->begun && process->failure == 0) {
         if (hear(process, &told))
-            break;
+            continue;
         if (gone)
             return mcpi_error_set(err, MCP_E_STATE, "a keeper ended at its start");
+        if (fds[2].revents)
+            return mcpi_error_set(err, MCP_E_CANCELED, "%s",
+                                  mcp_status_text(MCP_E_CANCELED));
         if (mcpi_loop_clock() >= until)
-            return mcpi_error_set(err, MCP_E_TIMEOUT,
-                                  "the program does not come to mcp_isolated_enter");
-        if (poll(fds, 2, ms_until(until)) > 0)
+            return fail_timeout(process, err);
+        if (poll(fds, 3, ms_until(until)) > 0)
             gone = fds[1].revents != 0 || (fds[0].revents & POLLHUP);
     }
-    if (told.tale != FAILED)
+    if (process->begun)
         return 0;
     told.text[sizeof(told.text) - 1] = '\0';
     return mcpi_error_set(err, told.value, "%s", told.text);
@@ -451,24 +499,25 @@ mcpi_keeper_spawn(struct mcpi_process *process, const struct mcpi_process_option
         return r;
     }
     if (opt->start_us >= 0) {
-        within = opt->start_us > 0 ? opt->start_us : START_US;
-        r = await_begin(&kept, mcpi_time_add(mcpi_loop_clock(), within), err);
-        kept.begun = r == 0;
+        within = opt->start_us > 0 && opt->start_us < START_US ? opt->start_us
+                                                               : START_US;
+        r = await_begin(&kept, opt, mcpi_time_add(mcpi_loop_clock(), within), err);
     }
     if (r < 0)
-        (void)mcpi_process_done(&kept, MCPI_NEVER); /* it is about to exit */
+        (void)mcpi_process_done(&kept, REAP_US); /* it is about to exit */
     else
         *process = kept;
     return r;
 }
 
-/* One that was stopped goes on to do what it was told. One that has not begun may not be
- * where it could hear it, and what it has started by then dies with it. */
+/* One that was stopped goes on to do what it was told. What it has said is looked at
+ * after it was told: see above. */
 static void
-keeper_wake(const struct mcpi_process *process)
+keeper_wake(struct mcpi_process *process)
 {
+    (void)mcpi_keeper_poll(process);
     (void)syscall(SYS_pidfd_send_signal, process->pidfd,
-                  process->begun ? SIGCONT : SIGKILL, NULL, 0);
+                  process->there ? SIGCONT : SIGKILL, NULL, 0);
 }
 
 int
@@ -500,13 +549,7 @@ mcpi_keeper_poll(struct mcpi_process *process)
 {
     struct told told;
 
-    while (!process->ended && hear(process, &told)) {
-        process->begun = process->begun || told.tale == BEGUN;
-        process->ended = told.tale == ENDED;
-        if (process->ended)
-            process->wait_status = told.value;
-        if (told.tale == FAILED)
-            process->failure = told.value;
-    }
+    while (!process->ended && hear(process, &told))
+        continue;
     return process->ended;
 }

@@ -41,9 +41,11 @@ struct mcpi_process_options {
     /* A keeper stands above it (keeper.h): see there. MCPI_KEPT_SELF: argv are words for
      * this program, executed anew; they may be none (argv[0] NULL, or argv NULL). */
     enum mcpi_keeping { MCPI_NOT_KEPT = 0, MCPI_KEPT_COMMAND, MCPI_KEPT_SELF } kept;
-    /* Kept: how long main may take to get to it; 0: 30 s; -1: that is not waited for,
-     * and if it cannot begin that is how it ends. */
+    /* Kept: how long it may take to begin, at most 30 s; 0: that long; -1: that is not
+     * waited for, and if it cannot begin that is how it ends. */
     int64_t start_us;
+    int cancel; /* kept, if has_cancel: once it is readable it is not waited for */
+    bool has_cancel;
 };
 
 struct mcpi_process {
@@ -58,6 +60,7 @@ struct mcpi_process {
      * stands here of a group means all that it started, and it has exited when nothing
      * of that is left. Readable when mcpi_process_poll has something to find out. */
     int control;
+    bool there; /* kept: seen that the keeper hears us */
     bool
         begun; /* kept: seen that it has; if it ends before, wait_status is the keeper's */
     bool ended;  /* kept: seen that the first one has, and wait_status is known */
@@ -67,7 +70,8 @@ struct mcpi_process {
 /* Start it. Returns when the program runs: MCP_E_INVAL with the reason in err if it
  * cannot be executed (not found, not executable, no such folder), MCP_E_LIMIT for want
  * of processes or descriptors, MCP_E_NOMEM, MCP_E_STATE if the system has no pidfd
- * (Linux before 5.4). Nothing is left behind then. */
+ * (Linux before 5.4). Kept: MCP_E_TIMEOUT and MCP_E_CANCELED too. Nothing is left behind
+ * then. */
 int mcpi_process_spawn(struct mcpi_process *process,
                        const struct mcpi_process_options *opt, mcp_error *err);
 

@@ -450,6 +450,69 @@ M1_a_daemon_of_a_contained_command_has_its_grace(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
+/* "NEVER_ENTER=" and a folder, which this program removes when it is started with that,
+ * to be stuck then. */
+struct stuck {
+    char entry[64];
+    const char *env[2];
+};
+
+#define ENTRY "NEVER_ENTER="
+
+static void
+stuck_init(struct stuck *stuck)
+{
+    strcpy(stuck->entry, ENTRY "/tmp/command_test.XXXXXX");
+    assert_non_null(mkdtemp(stuck->entry + strlen(ENTRY)));
+    stuck->env[0] = stuck->entry;
+    stuck->env[1] = NULL;
+}
+
+static void
+stuck_await(const struct stuck *stuck)
+{
+    for (int waited = 0; access(stuck->entry + strlen(ENTRY), F_OK) == 0; waited += 2) {
+        assert_true(waited < PATIENCE_MS);
+        pause_ms(2);
+    }
+}
+
+static void
+a_cancel_ends_a_contained_command_that_has_not_begun(void **state)
+{
+    struct stuck stuck;
+    struct scene s;
+    mcp_call *call;
+
+    (void)state;
+    stuck_init(&stuck);
+    scene_open(&s, CONTAINED("true", .env = stuck.env));
+    assert_int_equal(
+        mcp_client_start_tool(s.client, "run", NULL, NULL, NULL, NULL, &call), 0);
+    stuck_await(&stuck);
+    assert_int_equal(mcp_call_cancel(call, "enough"), 0);
+    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), MCP_E_CANCELED);
+    wait_for(&s.returned);
+    assert_int_equal(s.status, MCP_E_CANCELED);
+    mcp_call_free(call);
+    scene_close(&s);
+}
+
+static void
+so_does_its_time_limit(void **state)
+{
+    struct stuck stuck;
+    struct scene s;
+
+    (void)state;
+    stuck_init(&stuck);
+    scene_open(&s, CONTAINED("true", .env = stuck.env, .timeout_ms = 1));
+    scene_call(&s, MCP_E_PEER);
+    assert_int_equal(s.status, MCP_E_TIMEOUT);
+    scene_close(&s);
+    (void)rmdir(stuck.entry + strlen(ENTRY)); /* it may have had no time for that */
+}
+
 static void
 a_contained_command_has_its_own_time_limit(void **state)
 {
@@ -634,30 +697,35 @@ on_a_loop_thread_it_is_refused(void **state)
 static void
 enter(int argc, char **argv)
 {
+    const char *folder = getenv("NEVER_ENTER");
+
+    while (folder) {
+        (void)rmdir(folder);
+        pause();
+    }
     mcp_isolated_enter(argc, argv, NULL, 0);
 }
 
-TEST_MAIN_AFTER(enter, TEST(output_errors_and_exit_code_come_back),
-                TEST(input_environment_and_folder_reach_it),
-                TEST(more_input_than_a_pipe_holds_goes_through),
-                TEST(M21_a_command_that_does_not_read_its_input_is_no_harm),
-                TEST(output_beyond_its_limit_is_cut),
-                TEST(what_is_not_kept_is_shown_and_counts_as_cut),
-                TEST(a_signal_that_ends_it_is_reported),
-                TEST(what_cannot_be_run_is_said),
-                TEST(M4_a_cancel_ends_its_whole_group),
-                TEST(M1_what_ignores_sigterm_is_killed),
-                TEST(its_own_time_limit_ends_it), TEST(a_callback_may_end_it),
-                TEST(M5_what_a_grandchild_holds_open_is_not_waited_for),
-                TEST(contained_all_comes_back_as_ever),
-                TEST(contained_what_cannot_be_run_is_said_as_ever),
-                TEST(M4_a_daemon_goes_with_a_contained_command),
-                TEST(M4_a_cancel_ends_a_daemon_of_a_contained_command),
-                TEST(M1_what_ignores_sigterm_is_killed_if_it_is_contained),
-                TEST(M1_a_daemon_of_a_contained_command_has_its_grace),
-                TEST(a_contained_command_has_its_own_time_limit),
-                TEST(more_at_once_than_the_pool_has_to_spare_all_run),
-                TEST(F4_of_a_signal_only_request_it_runs_to_its_end),
-                TEST(no_limit_at_all_is_a_limit),
-                TEST(M1_a_grace_without_end_gives_it_its_time),
-                TEST(on_a_loop_thread_it_is_refused))
+TEST_MAIN_AFTER(
+    enter, TEST(output_errors_and_exit_code_come_back),
+    TEST(input_environment_and_folder_reach_it),
+    TEST(more_input_than_a_pipe_holds_goes_through),
+    TEST(M21_a_command_that_does_not_read_its_input_is_no_harm),
+    TEST(output_beyond_its_limit_is_cut),
+    TEST(what_is_not_kept_is_shown_and_counts_as_cut),
+    TEST(a_signal_that_ends_it_is_reported), TEST(what_cannot_be_run_is_said),
+    TEST(M4_a_cancel_ends_its_whole_group), TEST(M1_what_ignores_sigterm_is_killed),
+    TEST(its_own_time_limit_ends_it), TEST(a_callback_may_end_it),
+    TEST(M5_what_a_grandchild_holds_open_is_not_waited_for),
+    TEST(contained_all_comes_back_as_ever),
+    TEST(contained_what_cannot_be_run_is_said_as_ever),
+    TEST(M4_a_daemon_goes_with_a_contained_command),
+    TEST(M4_a_cancel_ends_a_daemon_of_a_contained_command),
+    TEST(M1_what_ignores_sigterm_is_killed_if_it_is_contained),
+    TEST(M1_a_daemon_of_a_contained_command_has_its_grace),
+    TEST(a_cancel_ends_a_contained_command_that_has_not_begun),
+    TEST(so_does_its_time_limit), TEST(a_contained_command_has_its_own_time_limit),
+    TEST(more_at_once_than_the_pool_has_to_spare_all_run),
+    TEST(F4_of_a_signal_only_request_it_runs_to_its_end),
+    TEST(no_limit_at_all_is_a_limit), TEST(M1_a_grace_without_end_gives_it_its_time),
+    TEST(on_a_loop_thread_it_is_refused))

@@ -593,6 +593,76 @@ M4_a_keeper_that_was_stopped_ends_all(void **state)
     }
 }
 
+/* It is there and hears, though nobody has read that it has begun. */
+static void
+M4_one_whose_begin_was_not_seen_ends_all(void **state)
+{
+    struct mcpi_process_options opt = kept_command(HELPER(DAEMON, "hang"));
+    struct mcpi_process process;
+    struct report report;
+
+    (void)state;
+    opt.start_us = -1;
+    start_with(&process, opt, &report);
+    assert_string_equal(report_line(&report), "in");
+    assert_int_equal(mcpi_process_done(&process, PATIENCE_US), 0);
+    assert_string_equal(report_rest(&report), "");
+}
+
+/* Stopped by what it keeps, before it has said that it has begun or right after. */
+static void
+M4_a_keeper_that_is_stopped_at_its_begin_ends_all(void **state)
+{
+    struct mcpi_process_options opt = kept_command(
+        HELPER("stop-parent", DAEMON, "hang"));
+    struct report report = report_open();
+    struct mcpi_process process;
+    int r;
+
+    (void)state;
+    opt.out = -1;
+    opt.err = report.end;
+    opt.own_err = true;
+    opt.start_us = 100000;
+    r = mcpi_process_spawn(&process, &opt, NULL);
+    report_given(&report);
+    if (r == 0)
+        assert_int_equal(mcpi_process_done(&process, PATIENCE_US), 0);
+    else
+        assert_int_equal(r, MCP_E_TIMEOUT);
+    (void)report_rest(&report); /* until nobody has it */
+    assert_false(has_children());
+}
+
+static int
+cancel_at_once(void)
+{
+    int ends[2];
+
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    close(ends[1]);
+    return ends[0];
+}
+
+static void
+a_cancel_ends_the_wait_for_its_begin(void **state)
+{
+    static const char *const env[] = {"NEVER_ENTER=1", NULL};
+    struct mcpi_process_options opt = kept_self(NULL);
+    int before = count_descriptors();
+    struct mcpi_process process;
+
+    (void)state;
+    opt.out = -1;
+    opt.env = env;
+    opt.cancel = cancel_at_once();
+    opt.has_cancel = true;
+    assert_int_equal(mcpi_process_spawn(&process, &opt, NULL), MCP_E_CANCELED);
+    close(opt.cancel);
+    assert_false(has_children());
+    assert_int_equal(count_descriptors(), before);
+}
+
 /* ---- deaths ---------------------------------------------------------------------- */
 
 /* By a hand that is not ours: what it kept goes with it, and is not told of. */
@@ -1018,6 +1088,9 @@ TEST_MAIN_AFTER(
     TEST(M4_who_forks_and_exits_all_the_time_is_outrun),
     TEST(M4_a_keeper_below_a_keeper), TEST(M1_one_that_does_not_end_is_given_up),
     TEST(M4_a_keeper_that_was_stopped_ends_all),
+    TEST(M4_one_whose_begin_was_not_seen_ends_all),
+    TEST(M4_a_keeper_that_is_stopped_at_its_begin_ends_all),
+    TEST(a_cancel_ends_the_wait_for_its_begin),
     TEST(M11_its_begin_need_not_be_waited_for),
     TEST(M22_what_is_kept_dies_with_its_keeper),
     TEST(a_keeper_that_is_told_to_end_ends_all), TEST(M22_everybody_ends_when_we_die),

@@ -236,6 +236,8 @@ helper_do(const char *what, long number, const char *argument)
         helper_chain();
     else if (helper_is(what, "parent"))
         helper_say_parent();
+    else if (helper_is(what, "stop-parent"))
+        kill(getppid(), SIGSTOP);
     else if (strncmp(what, "status:", 7) == 0)
         helper_say_status(argument);
     else if (strncmp(what, "hidden:", 7) == 0)
