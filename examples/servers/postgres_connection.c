@@ -205,7 +205,7 @@ result_is_copy(const PGresult *result)
 bool
 connection_is_stuck(struct connection *c)
 {
-    bool is_copy = false; /* it ends with its connection */
+    bool is_copy = false; /* which is not read: it ends with its connection */
 
     if (c->state != HOMING || !PQconsumeInput(c->pg))
         return false;
@@ -216,7 +216,7 @@ connection_is_stuck(struct connection *c)
         is_copy = result_is_copy(result);
         PQclear(result);
     }
-    if (PQtransactionStatus(c->pg) != PQTRANS_ACTIVE || is_copy)
+    if (PQtransactionStatus(c->pg) != PQTRANS_ACTIVE)
         return false;
     cancel_forget(c->cancel);
     return connection_cancel(c) == 0;
@@ -292,14 +292,26 @@ result_is_error(const PGresult *result)
     return status == PGRES_BAD_RESPONSE || status == PGRES_FATAL_ERROR;
 }
 
+/* A protocol of its own, which we do not speak: it ends with its connection. PostgreSQL
+ * may not notice that as long as it makes rows, so it is canceled too; that cancel has
+ * no next query to strike. */
+static void
+connection_refuse_copy(struct connection *c)
+{
+    cancel_forget(c->cancel);
+    c->cancel = NULL;
+    (void)connection_cancel(c);
+    connection_lose(c, MCP_E_INVAL);
+}
+
 static void
 connection_take(struct connection *c, PGresult *result)
 {
     bool is_error = result_is_error(result);
     const char *code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 
-    if (result_is_copy(result)) { /* a protocol of its own, which we do not speak */
-        connection_lose(c, MCP_E_INVAL);
+    if (result_is_copy(result)) {
+        connection_refuse_copy(c);
     } else if (c->state == HOMING && c->is_fencing) {
         c->is_fenced = !is_error;
         if (is_error && (!code || strcmp(code, QUERY_CANCELED) != 0))

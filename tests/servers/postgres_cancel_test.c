@@ -299,6 +299,24 @@ a_full_page_ends_its_query(void **state)
     rig_close(&rig);
 }
 
+/* It is known to be a COPY when its first 8 KB have come, and would go on for minutes. */
+static void
+a_COPY_is_refused_and_ends_in_PostgreSQL(void **state)
+{
+    struct rig rig;
+
+    rig_open(&rig, *state, "1", true);
+    rig_expect_error(&rig, "execute",
+                     "COPY (SELECT repeat('x', 8250) UNION ALL SELECT "
+                     "pg_sleep(300)::text) TO STDOUT",
+                     "COPY");
+    postgres_await(busy_of(rig.application), "0");
+    rig_expect_error(&rig, "execute", "COPY pg_class FROM STDIN", "COPY");
+    rig_expect(&rig, "SELECT 1", "1");
+    postgres_await(all_of(rig.application), "1");
+    rig_close(&rig);
+}
+
 /* ---- when PostgreSQL does not listen -------------------------------------------- */
 
 /* Its first process stands still: nobody can connect, and cancels go unheard. */
@@ -346,6 +364,7 @@ TEST_MAIN(ON_EACH(a_thousand_canceled_calls_leave_a_full_pool),
           ON_EACH(a_server_that_stops_ends_its_queries),
           ON_EACH(a_canceled_change_is_rolled_back_and_its_lock_released),
           ON_EACH(a_full_page_ends_its_query),
+          ON_EACH(a_COPY_is_refused_and_ends_in_PostgreSQL),
           TEST_AS("stdio_modern.a_connection_that_cannot_be_canceled_is_replaced",
                   a_connection_that_cannot_be_canceled_is_replaced, &cells[0]),
           TEST(PostgreSQL_is_stopped_and_its_folder_removed))
