@@ -348,6 +348,17 @@ connection_read(struct connection *c)
     }
 }
 
+/* Of channels that an execute listens to, until it is home: nobody hears of them, and
+ * libpq would keep them for good. */
+static void
+connection_forget_notifications(struct connection *c)
+{
+    PGnotify *one;
+
+    for (one = PQnotifies(c->pg); one; one = PQnotifies(c->pg))
+        PQfreemem(one);
+}
+
 static void connection_poll(struct connection *c);
 
 static void
@@ -356,12 +367,14 @@ connection_event(void *user, unsigned events)
     struct connection *c = user;
 
     (void)events;
-    if (c->state == OPENING)
+    if (c->state == OPENING) {
         connection_poll(c);
-    else if (!PQconsumeInput(c->pg) || connection_flush(c) < 0)
+    } else if (!PQconsumeInput(c->pg) || connection_flush(c) < 0) {
         connection_lose(c, MCP_E_CLOSED);
-    else
+    } else {
+        connection_forget_notifications(c);
         connection_read(c);
+    }
 }
 
 /* A NOTICE of the call's is a log message of its request. */

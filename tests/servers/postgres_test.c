@@ -352,6 +352,38 @@ what_PostgreSQL_has_to_say_is_a_log_message_of_the_call(void **state)
     rig_close(&rig);
 }
 
+static long
+memory_kb(const struct rig *rig)
+{
+    FILE *file = fopen(formatted("/proc/%d/status", (int)mcp_client_pid(rig->client)),
+                       "re");
+    char line[256];
+    long kb = -1;
+
+    assert_non_null(file);
+    while (kb < 0 && fgets(line, sizeof(line), file))
+        (void)sscanf(line, "VmHWM: %ld kB", &kb);
+    fclose(file);
+    return kb;
+}
+
+/* 35 MB each time: more than what the sanitizers keep of what is freed. */
+static void
+what_a_change_notifies_itself_of_is_not_kept(void **state)
+{
+    struct rig rig;
+
+    rig_open(&rig, *state, "1", true);
+    for (int i = 0; i < 20; i++)
+        mcp_reply_free(rig_sql(&rig, "execute",
+                               "DO $$ BEGIN LISTEN x; FOR i IN 1..5000 LOOP PERFORM "
+                               "pg_notify('x', repeat('a', 7000) || i); END LOOP; "
+                               "END $$"));
+    rig_expect(&rig, "SELECT 1", "1"); /* the one connection is home then */
+    assert_in_range(memory_kb(&rig), 1, 500000);
+    rig_close(&rig);
+}
+
 static void
 without_leave_there_is_no_tool_for_changes(void **state)
 {
@@ -585,6 +617,7 @@ TEST_MAIN(ON_EACH(values_are_what_they_are_in_JSON_or_text),
           ON_ONE(a_query_is_nothing_but_a_query),
           ON_EACH(a_change_is_made_and_told_and_half_of_one_is_not),
           ON_EACH(what_PostgreSQL_has_to_say_is_a_log_message_of_the_call),
+          ON_ONE(what_a_change_notifies_itself_of_is_not_kept),
           ON_ONE(without_leave_there_is_no_tool_for_changes),
           ON_EACH(tables_are_resources_and_completed),
           ON_EACH(the_list_follows_tables_that_come_and_go),
