@@ -63,10 +63,11 @@ struct connection {
     enum permission may;
     mcp_request *req;
     mcp_cancel_hook *hook;
-    double steps;         /* of SQLite's machine, for this request */
-    int64_t told_ms;      /* when progress was last told */
-    char *fault;          /* what went wrong in our words; NULL: SQLite knows */
-    struct names touched; /* tables that the statement writes to */
+    double steps;          /* of SQLite's machine, for this request */
+    int64_t told_ms;       /* when progress was last told */
+    int64_t busy_since_ms; /* it waits for the lock */
+    char *fault;           /* what went wrong in our words; NULL: SQLite knows */
+    struct names touched;  /* tables that the statement writes to */
 };
 
 /* ---- sqlite_connection.c ----------------------------------------------------------- */

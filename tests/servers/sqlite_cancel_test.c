@@ -277,6 +277,8 @@ the_server_ends_while_queries_run(void **state)
     place_close(&p); /* sees that it ends in order */
 }
 
+/* The limit is also that of the query which comes after it: time enough where many want to
+ * run. */
 static void
 F34_a_query_beyond_the_limit_is_answered_and_stops(void **state)
 {
@@ -286,7 +288,7 @@ F34_a_query_beyond_the_limit_is_answered_and_stops(void **state)
     struct place p;
 
     place_make(&p);
-    place_open(&p, *state, "--limit", "0.5");
+    place_open(&p, *state, "--limit", "3.5");
     assert_int_equal(mcp_client_call_tool(p.client, "query",
                                           arguments(ENDLESS_QUERY, NULL), &opt, &reply,
                                           &err),
@@ -377,16 +379,15 @@ a_cancel_wakes_who_waits_for_the_lock(void **state)
     place_close(&p);
 }
 
-/* Half of the limit: there is time to say so. */
 static void
-who_waits_for_the_lock_gets_it_or_is_told(void **state)
+who_waits_for_the_lock_gets_it(void **state)
 {
     struct wave wave;
     struct place p;
     mcp_reply *reply = NULL;
 
     place_make(&p);
-    place_open(&p, *state, "--write", "--limit=4");
+    place_open(&p, *state, "--write", NULL);
     place_sql(&p, "BEGIN IMMEDIATE");
     wave_start(&wave, p.client, 1, "execute",
                arguments("UPDATE many SET text = 'new' WHERE n = 1", NULL),
@@ -397,6 +398,18 @@ who_waits_for_the_lock_gets_it_or_is_told(void **state)
     assert_false(mcp_reply_is_error(reply));
     mcp_reply_free(reply);
     mcp_call_free(wave.runners[0].call);
+    expect_nothing_left(&p);
+    place_close(&p);
+}
+
+/* After half of the limit: there is time to say so. */
+static void
+who_waits_for_the_lock_too_long_is_told(void **state)
+{
+    struct place p;
+
+    place_make(&p);
+    place_open(&p, *state, "--write", "--limit=8");
     place_sql(&p, "BEGIN IMMEDIATE");
     expect_failure(&p, "execute", arguments("DELETE FROM many", NULL),
                    "database is locked");
@@ -439,6 +452,7 @@ TEST_MAIN(IN_EACH_WAY(B1_a_query_that_is_canceled_stops),
           IN_EACH_WAY(a_change_that_is_canceled_is_rolled_back),
           IN_TWO_WAYS(many_changes_that_are_canceled_leave_nothing),
           IN_TWO_WAYS(a_cancel_wakes_who_waits_for_the_lock),
-          IN_TWO_WAYS(who_waits_for_the_lock_gets_it_or_is_told),
+          IN_TWO_WAYS(who_waits_for_the_lock_gets_it),
+          IN_TWO_WAYS(who_waits_for_the_lock_too_long_is_told),
           IN_TWO_WAYS(an_answer_does_not_wait_for_the_lock_of_others))
 /* clang-format on */
