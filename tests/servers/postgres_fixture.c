@@ -122,9 +122,9 @@ postgres_up(void)
     const char *const script[] = {SERVERS "/with-postgres", NULL};
     char line[300];
 
+    test_limit(120); /* for each case */
     if (postgres.pid)
         return;
-    test_limit(120);
     postgres.pid = spawn(script, &postgres.in, &postgres.out);
     read_until(postgres.out, '\n', line, sizeof(line));
     if (sscanf(line, "ready %127s %127s", postgres.folder, postgres.binaries) == 2)
@@ -212,13 +212,14 @@ const char *
 postgres_ask(const char *sql)
 {
     static char answer[65536];
-    const char *const psql[] = {formatted("%s/psql", postgres.binaries),
-                                "-XAtq",
-                                "-d",
-                                postgres_conninfo("test"),
-                                "-c",
-                                sql,
-                                NULL};
+    const char *const psql[] = {
+        formatted("%s/psql", postgres.binaries),
+        "-XAtq",
+        "-d",
+        formatted("%s connect_timeout=30", postgres_conninfo("test")),
+        "-c",
+        sql,
+        NULL};
     int out;
     pid_t pid = spawn(psql, NULL, &out);
 
