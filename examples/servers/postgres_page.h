@@ -4,7 +4,8 @@
  * Values: boolean, the integers, real and double precision, json and jsonb are what
  * they are in JSON. What JSON cannot hold, or readers would round, is the text that
  * PostgreSQL writes: bigint beyond 2^53 - 1, NaN and Infinity, numeric, bytea (\x6869),
- * arrays ({1,2}; to_json(column) makes them JSON), times, and all other types.
+ * arrays ({1,2}; to_json(column) makes them JSON), times, and all other types. A number
+ * inside of json that is too long for a double is rounded; column::text has all of it.
  */
 #ifndef POSTGRES_PAGE_H
 #define POSTGRES_PAGE_H
