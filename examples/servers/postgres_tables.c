@@ -201,16 +201,17 @@ describe_start(struct job *job, const mcp_json *schema, const mcp_json *table,
                const mcp_json *name, int (*done)(struct job *job))
 {
     const mcp_json *values[] = {schema, table, name};
+    int r = job_bind(job, values, 3);
 
-    if (job_bind(job, values, 3) < 0) {
-        job_refuse(job, "no table has such a name");
+    job->done = done;
+    if (r < 0) { /* a name that PostgreSQL cannot hold is nobody's: none is found */
+        job->call.end(&job->call, r == MCP_E_INVAL ? 0 : r, NULL);
         return;
     }
     job->call.steps[0] = READ_ONLY;
     job->call.steps[1] = describe_sql;
     job->call.bound = 1;
     job->call.take = job_take_text;
-    job->done = done;
     job_start(job, mcp_request_loop(job->call.req));
 }
 

@@ -455,6 +455,38 @@ tables_are_resources_and_completed(void **state)
     rig_close(&rig);
 }
 
+static void
+what_is_no_table_is_not_found(void **state)
+{
+    static const char *const uris[] = {
+        "postgres://tables/public/nowhere",
+        "postgres://tables/public/pg_class%00x",
+        "postgres://tables/public/x'%3B%20DROP%20TABLE%20y%3B--",
+        "postgres://tables/public/%C3%28",
+        "postgres://tables/public/",
+        "postgres://tables/public/x/y",
+        "postgres://tables/pg_catalog/pg_class",
+        "file:///etc/passwd",
+    };
+    mcp_reply *reply = NULL;
+    mcp_error err = {0};
+    struct rig rig;
+
+    rig_open(&rig, *state, "1", false);
+    for (size_t i = 0; i < sizeof(uris) / sizeof(uris[0]); i++) {
+        int r = mcp_client_read(rig.client, uris[i], NULL, &reply, &err);
+
+        if (r != MCP_E_PEER || (err.rpc_code != -32602 && err.rpc_code != -32002))
+            fail_msg("%s: %d, %d", uris[i], r, err.rpc_code);
+    }
+    assert_int_equal(mcp_client_get_prompt(rig.client, "explore",
+                                           "{\"table\":\"x\\u0000\"}", NULL, &reply,
+                                           &err),
+                     MCP_E_PEER);
+    assert_int_equal(err.rpc_code, -32602);
+    rig_close(&rig);
+}
+
 static bool
 list_has(struct rig *rig, const char *uri)
 {
@@ -620,6 +652,7 @@ TEST_MAIN(ON_EACH(values_are_what_they_are_in_JSON_or_text),
           ON_ONE(what_a_change_notifies_itself_of_is_not_kept),
           ON_ONE(without_leave_there_is_no_tool_for_changes),
           ON_EACH(tables_are_resources_and_completed),
+          ON_EACH(what_is_no_table_is_not_found),
           ON_EACH(the_list_follows_tables_that_come_and_go),
           ON_EACH(the_schema_and_the_prompt_tell_of_a_table),
           TEST(a_connection_string_that_is_none_is_not_repeated),
