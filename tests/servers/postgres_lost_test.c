@@ -4,12 +4,14 @@
 
 #include "servers/postgres_fixture.h"
 
+#define SLEEPING "wait_event = 'PgSleep'"
+
 static void
 terminate(const struct rig *rig, const char *which)
 {
     postgres_ask(
         formatted("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
-                  "application_name = '%s' AND state %s 'idle'",
+                  "application_name = '%s' AND %s",
                   rig->application, which));
 }
 
@@ -37,14 +39,14 @@ a_connection_that_is_terminated_costs_its_own_call(void **state)
     for (int i = 0; i < 5; i++) {
         call = rig_start(&rig, "query", "SELECT pg_sleep(300)");
         rig_expect(&rig, "SELECT 1", "1");
-        postgres_await(busy_of(rig.application), "1");
-        terminate(&rig, "<>");
+        postgres_await(formatted("%s AND " SLEEPING, all_of(rig.application)), "1");
+        terminate(&rig, SLEEPING);
         assert_int_equal(mcp_call_wait(call, PATIENCE_MS, &reply, NULL), 0);
         assert_true(mcp_reply_is_error(reply));
         assert_non_null(strstr(mcp_reply_text(reply), "57P01"));
         mcp_reply_free(reply);
         mcp_call_free(call);
-        terminate(&rig, "=");
+        terminate(&rig, "state = 'idle'");
         rig_expect(&rig, "SELECT 2", "2");
     }
     rig_close(&rig);
@@ -72,7 +74,7 @@ any_number_of_dead_connections_costs_no_call(void **state)
         assert_int_equal(kill(pid, SIGSTOP), 0);
         calls[0] = rig_start(&rig, "query", "SELECT 1");
         nap_us(50000); /* for it to be on its way; if not, this proves less */
-        terminate(&rig, "=");
+        terminate(&rig, "state = 'idle'");
         postgres_await(all_of(rig.application), "0");
         assert_int_equal(kill(pid, SIGCONT), 0);
         expect_answer(calls[0]);
