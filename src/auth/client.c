@@ -332,16 +332,17 @@ op_sign(struct mcpi_http_auth *auth, struct mcpi_http_permit *permit,
 {
     struct mcpi_auth_client *c = client_of(auth);
     int r = permit ? permit_check(c, permit) : 0;
+    bool shown;
 
     if (r < 0)
         return r;
+    shown = token_is_usable(c) && mcpi_place_same_origin(url, c->opt.server_url);
     if (permit) {
         permit->stamp = c->stamp;
+        permit->shown = shown;
         permit->nonce = c->nonces;
     }
-    if (!token_is_usable(c) || !mcpi_place_same_origin(url, c->opt.server_url))
-        return 0;
-    return add_token(c, method, url, into);
+    return shown ? add_token(c, method, url, into) : 0;
 }
 
 /* ---- refusals ----------------------------------------------------------------------- */
@@ -400,24 +401,20 @@ client_run(struct mcpi_auth_client *c, enum mcpi_flow_kind kind, int http,
            const struct mcpi_challenge *challenge)
 {
     /* one that a refresh has just brought, and that is refused, is not refreshed again */
-    const struct mcpi_credential *old = c->trial == REFRESHED ? NULL : c->token;
+    bool useless = kind == MCPI_FLOW_REFUSED && c->trial == REFRESHED;
 
     c->http = http;
-    mcpi_flow_start(&c->flow, kind, old, challenge, c->nearest);
+    mcpi_flow_start(&c->flow, kind, useless ? NULL : c->token, challenge, c->nearest);
 }
 
-/* Does the server refuse what a sign-in brings? Then nobody signs in again for a while:
- * each call would open a page. */
-static bool
-is_spurned(struct mcpi_auth_client *c)
+/* The server refuses what a sign-in has brought: nobody signs in again for a while, for
+ * each call would open a page. What a run is about stays until that has ended. */
+static void
+client_is_spurned(struct mcpi_auth_client *c)
 {
-    int64_t now = c->opt.wall();
-
-    if (c->trial == SIGNED_IN) {
+    c->spurned_until = c->opt.wall() + MCPI_AUTH_SPURNED_S;
+    if (!mcpi_flow_is_running(&c->flow))
         token_set(c, NULL);
-        c->spurned_until = now + MCPI_AUTH_SPURNED_S;
-    }
-    return now < c->spurned_until;
 }
 
 /* The token is none, or none any more. */
@@ -425,13 +422,16 @@ static int
 heard_401(struct mcpi_auth_client *c, struct mcpi_http_permit *permit,
           const struct mcpi_challenge *challenge, char *why, size_t size)
 {
-    if (is_spurned(c))
+    if (permit->shown && c->trial == SIGNED_IN)
+        client_is_spurned(c);
+    c->refused = true;
+    if (mcpi_flow_is_running(&c->flow))
+        return permit_join(c, permit);
+    if (c->opt.wall() < c->spurned_until)
         return refuse(
             why, size,
             "the server refuses the token that its authorization server gave");
-    c->refused = true;
-    if (!mcpi_flow_is_running(&c->flow))
-        client_run(c, MCPI_FLOW_REFUSED, 401, challenge);
+    client_run(c, MCPI_FLOW_REFUSED, 401, challenge);
     return permit_join(c, permit);
 }
 
@@ -472,7 +472,7 @@ client_accepted(struct mcpi_auth_client *c, struct mcpi_http_permit *permit)
     if (!permit)
         return 0;
     permit->refusals = 0;
-    if (c->token && permit->stamp == c->stamp) {
+    if (permit->shown && permit->stamp == c->stamp) {
         c->trial = PROVEN;
         c->spurned_until = 0;
     }

@@ -19,7 +19,8 @@ struct mcpi_http_auth;
 struct mcpi_http_permit {
     struct mcpi_list node; /* auth's, while it waits */
     bool waits;            /* likewise */
-    unsigned stamp;        /* auth's: which token it was signed with */
+    unsigned stamp;        /* auth's: which token there was when it was signed, */
+    bool shown;            /* and was that shown? */
     unsigned nonce;        /* auth's: and which nonce of the server's */
     unsigned refusals;     /* auth's: so often */
     /* The link's: it may be sent, if it is signed anew (status 0); or it never will

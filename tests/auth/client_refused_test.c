@@ -86,6 +86,98 @@ a_token_fresh_of_a_sign_in_that_is_refused_is_refused_for_good(void **state)
     desk_close(&d);
 }
 
+/* A run is about the token that there is: who refuses that meanwhile must not take it away
+ * from under it. Nor does the next call open a page: that the token is refused is known. */
+static void
+a_fresh_token_that_is_refused_while_a_run_uses_it_waits_for_that(void **state)
+{
+    struct asker a, b;
+    struct desk d;
+
+    (void)state;
+    desk_open_with(&d, PROGRAM(.scope = "always"));
+    asker_init(&a, &d);
+    asker_init(&b, &d);
+    desk_signs_in(&d, &a, "one", NULL, 3600);
+    asker_has(&b, "one");
+    assert_int_equal(asker_hears(&a, 403, TOO_LITTLE("admin")), MCP_E_AGAIN);
+    assert_int_equal(asker_hears(&b, 401, UNAUTHORIZED), MCP_E_AGAIN);
+    desk_run(&d);
+    desk_posts(&d, "scope=always%20admin");
+    desk_answer(&d, TOKENS, 400, "{\"error\":\"invalid_scope\"}");
+    assert_int_equal(a.status, MCP_E_AUTH);
+    assert_int_equal(b.status, MCP_E_AUTH);
+    asker_init(&b, &d);
+    asker_has(&b, NULL);
+    asker_is_refused(&b, 401, UNAUTHORIZED, "refuses the token");
+    desk_close(&d);
+}
+
+/* What is for everybody proves no token. */
+static void
+a_token_that_was_not_shown_was_not_accepted(void **state)
+{
+    struct asker a, b;
+    struct desk d;
+
+    (void)state;
+    desk_open(&d);
+    asker_init(&a, &d);
+    asker_init(&b, &d);
+    desk_signs_in(&d, &a, "one", NULL, 100);
+    desk_pass(&d, 101);
+    asker_has(&b, NULL);
+    assert_int_equal(asker_hears(&b, 200, NULL), 0);
+    asker_is_refused(&a, 401, UNAUTHORIZED, "refuses the token");
+    desk_close(&d);
+}
+
+static void
+a_fresh_token_that_is_refused_while_it_is_renewed_waits_for_that(void **state)
+{
+    struct asker a, b;
+    struct desk d;
+
+    (void)state;
+    desk_open(&d);
+    asker_init(&a, &d);
+    asker_init(&b, &d);
+    desk_signs_in(&d, &a, "one", "more", 40);
+    asker_has(&b, "one");
+    desk_pass(&d, 30);
+    assert_int_equal(asker_signs(&a), MCP_E_AGAIN);
+    assert_int_equal(asker_hears(&b, 401, UNAUTHORIZED), MCP_E_AGAIN);
+    desk_run(&d);
+    desk_posts(&d, "refresh_token=" SECRET "-more");
+    desk_gives(&d, "two", "more", 3600);
+    asker_has(&a, "two");
+    asker_has(&b, "two");
+    assert_int_equal(asker_hears(&b, 200, NULL), 0);
+    desk_close(&d);
+}
+
+/* It has ended before anybody used it: that is no word of the server's against it. */
+static void
+a_token_that_was_not_shown_was_not_refused(void **state)
+{
+    struct asker a;
+    struct desk d;
+
+    (void)state;
+    desk_open(&d);
+    asker_init(&a, &d);
+    desk_signs_in(&d, &a, "one", NULL, 100);
+    desk_pass(&d, 101); /* nothing was heard of who had it */
+    asker_init(&a, &d);
+    asker_has(&a, NULL);
+    assert_int_equal(asker_hears(&a, 401, UNAUTHORIZED), MCP_E_AGAIN);
+    desk_discovers(&d);
+    desk_gives(&d, "two", NULL, 3600);
+    asker_has(&a, "two");
+    asker_is_refused(&a, 401, UNAUTHORIZED, "refuses the token");
+    desk_close(&d);
+}
+
 /* The user is asked, and not the issuer again and again for tokens that nobody takes. */
 static void
 a_refreshed_token_that_is_refused_is_not_refreshed_again(void **state)
@@ -261,6 +353,35 @@ more_that_is_not_given_leaves_the_token_that_there_is(void **state)
     assert_non_null(strstr(a.why, "invalid_scope"));
     asker_init(&a, &d);
     asker_has(&a, "one");
+    desk_close(&d);
+}
+
+/* What another process was given for more than we had asked for is not lost. */
+static void
+more_is_asked_for_besides_what_another_was_given(void **state)
+{
+    struct asker a;
+    struct desk d;
+
+    (void)state;
+    desk_open(&d);
+    asker_init(&a, &d);
+    desk_signs_in(&d, &a, "one", "more", 60);
+    assert_int_equal(asker_hears(&a, 200, NULL), 0);
+    desk_pass(&d, 40);
+    free(d.shelf.text);
+    d.shelf.text = strdup("{\"issuer\":\"" ISSUER "\",\"resource\":\"" SERVER
+                          "\",\"client_id\":\"we\",\"access_token\":\"" SECRET
+                          "-theirs\",\"refresh_token\":\"" SECRET
+                          "-x\",\"scope\":\"read write\"}");
+    assert_int_equal(asker_signs(&a), MCP_E_AGAIN);
+    desk_run(&d);
+    asker_has(&a, "theirs");
+    assert_int_equal(asker_hears(&a, 403, TOO_LITTLE("admin")), MCP_E_AGAIN);
+    desk_run(&d);
+    desk_posts(&d, "scope=read%20write%20admin");
+    desk_gives(&d, "two", NULL, 3600);
+    asker_has(&a, "two");
     desk_close(&d);
 }
 
@@ -770,12 +891,17 @@ each_allocation_may_fail(void **state)
 TEST_MAIN(TEST(refused_under_an_older_token_is_sent_again_at_once),
           TEST(who_leaves_before_it_is_sent_again_is_not_told),
           TEST(a_token_fresh_of_a_sign_in_that_is_refused_is_refused_for_good),
+          TEST(a_fresh_token_that_is_refused_while_a_run_uses_it_waits_for_that),
+          TEST(a_fresh_token_that_is_refused_while_it_is_renewed_waits_for_that),
+          TEST(a_token_that_was_not_shown_was_not_refused),
+          TEST(a_token_that_was_not_shown_was_not_accepted),
           TEST(a_refreshed_token_that_is_refused_is_not_refreshed_again),
           TEST(what_was_accepted_begins_anew),
           TEST(a_token_that_was_good_and_is_not_any_more_leads_to_another),
           TEST(refusals_have_an_end), TEST(more_is_asked_for_when_more_is_wanted),
           TEST(more_is_asked_for_whatever_was_refused),
           TEST(more_that_is_not_given_leaves_the_token_that_there_is),
+          TEST(more_is_asked_for_besides_what_another_was_given),
           TEST(a_403_that_names_nothing_new_is_refused_for_good),
           TEST(every_challenge_is_read), TEST(a_token_goes_to_its_own_server_only),
           TEST(a_far_server_without_TLS_gets_no_token),
