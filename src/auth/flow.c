@@ -24,6 +24,15 @@ mcpi_flow_unlock(struct mcpi_flow *f)
     f->lock = NULL;
 }
 
+/* What a run has asked for in vain is not asked for again, unless the server wants it
+ * again: it may be why it was in vain. */
+static void
+forget_scopes(struct mcpi_flow *f)
+{
+    if (f->scopes.len > f->asked_before)
+        mcpi_buf_truncate(&f->scopes, f->asked_before);
+}
+
 /* Nothing of a run is left. */
 static void
 flow_rest(struct mcpi_flow *f)
@@ -54,6 +63,7 @@ mcpi_flow_fail(struct mcpi_flow *f, int status, const char *why)
 
     (void)mcpi_text_clean(text, sizeof(text), why, strlen(why));
     flow_rest(f);
+    forget_scopes(f);
     mcpi_credential_free(f->made);
     f->made = NULL;
     f->opt.done(f->opt.user, status == MCP_E_NOMEM ? status : MCP_E_AUTH, NULL, text,
@@ -262,6 +272,7 @@ mcpi_flow_start(struct mcpi_flow *f, enum mcpi_flow_kind kind,
     f->refreshed = false;
     f->old = old;
     f->lost = f->unwanted = false;
+    f->asked_before = f->scopes.len;
     f->nearest = nearest;
     memset(&f->challenge, 0, sizeof(f->challenge));
     if (challenge)
@@ -298,6 +309,7 @@ mcpi_flow_stop(struct mcpi_flow *f)
         return false;
     }
     flow_rest(f);
+    forget_scopes(f);
     return true;
 }
 

@@ -98,7 +98,8 @@ struct mcpi_flow {
     struct mcpi_registration *who;  /* stays from run to run: good for its issuer */
     bool registered;                /* by us; else it was agreed on */
     char bound[MCPI_PLACE_MAX + 1]; /* issuer that it was agreed on with, once known */
-    struct mcpi_buf scopes;         /* all that was asked for so far; stays */
+    struct mcpi_buf scopes;         /* all that was asked for, and given; stays */
+    size_t asked_before;            /* so much of it before this run */
     struct mcpi_key *key;           /* for DPoP; stays */
     bool dpop;
     unsigned nonces;

@@ -152,7 +152,12 @@ a_fresh_token_that_is_refused_while_it_is_renewed_waits_for_that(void **state)
     desk_gives(&d, "two", "more", 3600);
     asker_has(&a, "two");
     asker_has(&b, "two");
-    assert_int_equal(asker_hears(&b, 200, NULL), 0);
+    assert_int_equal(asker_hears(&b, 200, NULL),
+                     0); /* so it was not the server's will */
+    asker_init(&b, &d);
+    asker_has(&b, "two");
+    assert_int_equal(asker_hears(&b, 401, UNAUTHORIZED), MCP_E_AGAIN);
+    asker_leaves(&b);
     desk_close(&d);
 }
 
@@ -353,6 +358,38 @@ more_that_is_not_given_leaves_the_token_that_there_is(void **state)
     assert_non_null(strstr(a.why, "invalid_scope"));
     asker_init(&a, &d);
     asker_has(&a, "one");
+    desk_close(&d);
+}
+
+/* Or nobody could sign in any more: an issuer that does not know a scope gives nothing. */
+static void
+more_that_is_not_given_is_not_asked_for_again(void **state)
+{
+    struct asker a;
+    struct desk d;
+
+    (void)state;
+    desk_open_with(&d, PROGRAM(.scope = "always"));
+    asker_init(&a, &d);
+    desk_signs_in(&d, &a, "one", NULL, 3600);
+    assert_int_equal(asker_hears(&a, 200, NULL), 0);
+    asker_has(&a, "one");
+    assert_int_equal(asker_hears(&a, 403, TOO_LITTLE("invented")), MCP_E_AGAIN);
+    desk_run(&d);
+    desk_posts(&d, "scope=always%20invented");
+    desk_answer(&d, TOKENS, 400, "{\"error\":\"invalid_scope\"}");
+    asker_init(&a, &d);
+    asker_has(&a, "one");
+    assert_int_equal(asker_hears(&a, 403, TOO_LITTLE("fancied")), MCP_E_AGAIN);
+    desk_run(&d);
+    desk_posts(&d, "scope=always%20fancied");
+    asker_leaves(&a); /* nor what was given up */
+    asker_has(&a, "one");
+    assert_int_equal(asker_hears(&a, 401, UNAUTHORIZED), MCP_E_AGAIN);
+    desk_discovers(&d);
+    desk_posts(&d, "scope=always&");
+    desk_gives(&d, "two", NULL, 3600);
+    asker_has(&a, "two");
     desk_close(&d);
 }
 
@@ -901,6 +938,7 @@ TEST_MAIN(TEST(refused_under_an_older_token_is_sent_again_at_once),
           TEST(refusals_have_an_end), TEST(more_is_asked_for_when_more_is_wanted),
           TEST(more_is_asked_for_whatever_was_refused),
           TEST(more_that_is_not_given_leaves_the_token_that_there_is),
+          TEST(more_that_is_not_given_is_not_asked_for_again),
           TEST(more_is_asked_for_besides_what_another_was_given),
           TEST(a_403_that_names_nothing_new_is_refused_for_good),
           TEST(every_challenge_is_read), TEST(a_token_goes_to_its_own_server_only),
