@@ -100,7 +100,9 @@ struct mcpi_flow {
     char bound[MCPI_PLACE_MAX + 1]; /* issuer that it was agreed on with, once known */
     struct mcpi_buf scopes;         /* all that was asked for, and given; stays */
     size_t asked_before;            /* so much of it before this run */
-    struct mcpi_key *key;           /* for DPoP; stays */
+    /* The store could not be told that this token, by its hash, was replaced; "" none. */
+    char stale[MCPI_KEY_THUMBPRINT_SIZE];
+    struct mcpi_key *key; /* for DPoP; stays */
     bool dpop;
     unsigned nonces;
     char nonce[MCPI_FLOW_NONCE_MAX]; /* of the issuer */

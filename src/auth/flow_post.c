@@ -37,6 +37,7 @@ on_saved(void *user, struct mcpi_shelf_op *op, int status, const char *text)
     if (status < 0)
         MCPI_LOG(mcpi_loop_log(f->opt.loop), MCP_LOG_WARNING,
                  "auth: the token could not be kept: %s", mcp_status_text(status));
+    mcpi_flow_kept(f, status == 0);
     mcpi_flow_succeed(f);
 }
 
@@ -51,8 +52,10 @@ flow_save(struct mcpi_flow *f)
     mcpi_credential_write(f->made, &text);
     mcpi_buf_char(&text, '\0');
     if (text.status < 0 || mcpi_shelf_save(f->opt.shelf, f->opt.token_key, text.data,
-                                           on_saved, f, &f->op) < 0)
+                                           on_saved, f, &f->op) < 0) {
+        mcpi_flow_kept(f, false);
         mcpi_flow_succeed(f);
+    }
     mcpi_buf_done(&text);
 }
 

@@ -42,6 +42,30 @@ post_refresh(struct mcpi_flow *f)
     mcpi_flow_post(f, MCPI_STEP_REFRESH, found->issuer.token_endpoint);
 }
 
+/* ---- what the store has ------------------------------------------------------------ */
+
+static bool
+is_stale(const struct mcpi_flow *f, const struct mcpi_credential *stored)
+{
+    char hash[MCPI_KEY_THUMBPRINT_SIZE];
+
+    return f->stale[0] != '\0' &&
+           mcpi_sha256_text(stored->access, strlen(stored->access), hash) == 0 &&
+           strcmp(hash, f->stale) == 0;
+}
+
+/* One that could not be replaced several times in a row is still the first one. */
+void
+mcpi_flow_kept(struct mcpi_flow *f, bool kept)
+{
+    const struct mcpi_credential *old = mcpi_flow_old(f);
+
+    if (!kept && (!old || f->stale[0] != '\0'))
+        return;
+    if (kept || mcpi_sha256_text(old->access, strlen(old->access), f->stale) < 0)
+        f->stale[0] = '\0';
+}
+
 /* Somebody else was here: is what the store has of any use? */
 static bool
 is_newer(const struct mcpi_flow *f, const struct mcpi_credential *stored)
@@ -55,6 +79,23 @@ is_same_kind(const struct mcpi_flow *f, const struct mcpi_credential *stored)
 {
     return strcmp(stored->issuer, f->old->issuer) == 0 &&
            strcmp(stored->client_id, f->old->client_id) == 0;
+}
+
+/* NULL: nothing of use. */
+static void
+refresh_with(struct mcpi_flow *f, struct mcpi_credential *take_stored)
+{
+    if (take_stored && is_newer(f, take_stored)) {
+        f->made = take_stored;
+        f->refreshed = true;
+        mcpi_flow_succeed(f);
+        return;
+    }
+    if (take_stored && *take_stored->refresh)
+        f->reloaded = take_stored;
+    else
+        mcpi_credential_free(take_stored);
+    post_refresh(f);
 }
 
 static void
@@ -72,20 +113,13 @@ on_reloaded(void *user, struct mcpi_shelf_op *op, int status, const char *text)
         mcpi_flow_check(f, r, "");
         return;
     }
-    if (stored && is_same_kind(f, stored)) {
-        if (is_newer(f, stored)) {
-            f->made = stored;
-            f->refreshed = true;
-            mcpi_flow_succeed(f);
-            return;
-        }
-        if (*stored->refresh) {
-            f->reloaded = stored;
-            stored = NULL;
-        }
+    if (stored && (is_stale(f, stored) || !is_same_kind(f, stored))) {
+        mcpi_credential_free(stored);
+        stored = NULL;
     }
-    mcpi_credential_free(stored);
-    post_refresh(f);
+    if (stored)
+        f->stale[0] = '\0'; /* somebody else could replace it */
+    refresh_with(f, stored);
 }
 
 static void

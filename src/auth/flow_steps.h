@@ -46,6 +46,8 @@ void mcpi_flow_register(struct mcpi_flow *flow);
 
 /* flow_refresh.c */
 void mcpi_flow_refresh(struct mcpi_flow *flow);
+/* The new token was kept, or was not: then what the store has is older than that. */
+void mcpi_flow_kept(struct mcpi_flow *flow, bool kept);
 mcpi_timer_fn mcpi_flow_on_pause; /* the lock is asked for once more */
 /* No new token came of it, nor ever will, and flow->why says why. */
 void mcpi_flow_refresh_refused(struct mcpi_flow *flow);

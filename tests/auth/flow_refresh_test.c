@@ -359,6 +359,43 @@ a_token_that_cannot_be_kept_is_good_all_the_same(void **state)
     scene_close(&s);
 }
 
+/* The store still has the refresh token that was used up: to send it once more may end the
+ * whole sign-in. What others have put there since then is newer again. */
+static void
+what_could_not_be_kept_is_newer_than_what_is(void **state)
+{
+    static const char *const given[] = {TOKEN_JSON(",'refresh_token':'geheim-r2'"),
+                                        TOKEN_JSON(",'refresh_token':'geheim-r3'")};
+    struct mcpi_credential token = old_token();
+    struct scene s;
+
+    (void)state;
+    refresh_open(&s);
+    store_put(&s.store, "the token", STORED("geheim-old", "geheim-refresh", ""));
+    s.store.save_status = MCP_E_LIMIT;
+    begin(&s, MCPI_FLOW_RENEW, &token);
+    token_says(&s, 200, given[0]);
+    expect_token(&s, 1, "geheim-new");
+    token.access = "geheim-new";
+    token.refresh = "geheim-r2";
+    renewed(&s, &token);
+    scene_settle(&s);
+    assert_value(token_asked(&s)->body, "refresh_token", "geheim-r2");
+    token_says(&s, 200, given[1]);
+    expect_token(&s, 2, "geheim-new");
+    token.refresh = "geheim-r3";
+    renewed(&s, &token);
+    scene_settle(&s);
+    assert_value(token_asked(&s)->body, "refresh_token", "geheim-r3");
+    token_says(&s, 200, TOKEN_JSON(""));
+    expect_token(&s, 3, "geheim-new");
+    store_put(&s.store, "the token", STORED("geheim-theirs", "geheim-r4", ""));
+    renewed(&s, &token);
+    scene_settle(&s);
+    expect_token(&s, 4, "geheim-theirs");
+    scene_close(&s);
+}
+
 /* ---- refused --------------------------------------------------------------------------- */
 
 #define INVALID_GRANT "{'error':'invalid_grant','error_description':'it was used'}"
@@ -751,6 +788,7 @@ TEST_MAIN(TEST(a_token_is_renewed_under_the_lock),
           TEST(without_a_lock_that_works_nothing_is_refreshed),
           TEST(a_store_without_a_lock_needs_none),
           TEST(a_token_that_cannot_be_kept_is_good_all_the_same),
+          TEST(what_could_not_be_kept_is_newer_than_what_is),
           TEST(a_token_that_is_lost_is_said_to_be_lost),
           TEST(who_cannot_refresh_signs_in_again),
           TEST(who_does_not_sign_in_then_has_lost_it),
