@@ -227,7 +227,8 @@ on_discovered(void *user, int status, const char *why)
         flow_discovered(f);
 }
 
-/* What was found before is good enough for one who only wants more, or the same again. */
+/* What was found before is good enough for one who only wants more, if the resource was
+ * looked at too, or the same again. */
 static bool
 is_discovered(const struct mcpi_flow *f)
 {
@@ -235,8 +236,9 @@ is_discovered(const struct mcpi_flow *f)
 
     if (f->kind == MCPI_FLOW_REFUSED || !mcpi_discovery_has_found(d))
         return false;
-    return f->kind == MCPI_FLOW_STEP_UP ||
-           strcmp(d->found.issuer.issuer, f->old->issuer) == 0;
+    if (f->kind == MCPI_FLOW_STEP_UP)
+        return d->resource_doc != NULL;
+    return strcmp(d->found.issuer.issuer, f->old->issuer) == 0;
 }
 
 static int

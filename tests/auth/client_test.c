@@ -682,6 +682,33 @@ a_token_of_the_store_is_renewed_when_it_is_due(void **state)
     desk_close(&d);
 }
 
+/* A renewal asks the issuer alone: what the server has to say of itself, and of who its
+ * issuer is now, is not known by that. */
+static void
+who_was_only_renewed_looks_at_the_server_before_he_asks_for_more(void **state)
+{
+    struct asker a;
+    struct desk d;
+
+    (void)state;
+    desk_open(&d);
+    shelf_put(&d, "kept", "more", 20);
+    asker_init(&a, &d);
+    assert_int_equal(asker_signs(&a), MCP_E_AGAIN);
+    desk_run(&d);
+    assert_int_equal(asker_signs(&a), MCP_E_AGAIN);
+    desk_run(&d);
+    desk_answer(&d, ISSUER_WELL_KNOWN, 200, ISSUER_DOCUMENT);
+    desk_gives(&d, "new", NULL, 3600);
+    asker_has(&a, "new");
+    assert_int_equal(asker_hears(&a, 403, TOO_LITTLE("admin")), MCP_E_AGAIN);
+    desk_discovers(&d);
+    desk_posts(&d, "scope=admin");
+    desk_gives(&d, "two", NULL, 3600);
+    asker_has(&a, "two");
+    desk_close(&d);
+}
+
 /* Another process had the same idea, and was first. */
 static void
 a_token_that_another_renewed_is_taken_from_the_store(void **state)
@@ -726,4 +753,5 @@ TEST_MAIN(TEST(a_message_waits_until_the_store_was_looked_into),
           TEST(a_renewal_that_fails_too_late_does_not_cost_the_refresh_token),
           TEST(a_refresh_token_that_only_fails_is_given_up_at_last),
           TEST(a_token_of_the_store_is_renewed_when_it_is_due),
+          TEST(who_was_only_renewed_looks_at_the_server_before_he_asks_for_more),
           TEST(a_token_that_another_renewed_is_taken_from_the_store))
