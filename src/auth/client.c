@@ -1,64 +1,17 @@
-/* client.c - the authorization of one HTTP client */
+/* client.c - the authorization of one HTTP client: its token, and who waits for it */
 #include "auth/client.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "auth/client_inside.h"
 #include "auth/dpop.h"
-#include "auth/flow.h"
-#include "auth/place.h"
-#include "auth/scopes.h"
-#include "auth/wipe.h"
 #include "base/mem.h"
 #include "base/text.h"
 
-/* Where tokens are kept: grant, who we are, and the server. */
-#define KEY_MAX (3 * MCPI_PLACE_MAX)
 /* More than the lines of a proof take. */
 #define PROOF_ROOM 2048
-
-/* How the present token came, until the server has accepted it. */
-enum token_trial { PROVEN, REFRESHED, SIGNED_IN };
-
-struct mcpi_auth_client {
-    struct mcpi_http_auth base;
-    struct mcpi_wipe wipe;    /* for all below */
-    const mcp_allocator *mem; /* it */
-    struct mcpi_auth_client_options opt;
-    struct mcpi_shelf shelf;
-    struct mcpi_flow flow;
-    struct mcpi_key *key;          /* options.private_key; or NULL */
-    struct mcpi_credential *token; /* or NULL */
-    unsigned stamp;                /* of the token, or of there being none */
-    int64_t made_at;               /* when it became ours, seconds since 1970 */
-    int64_t renew_at;              /* not before */
-    unsigned failures;             /* runs for another one that failed */
-    bool renewable;                /* its refresh token was not refused */
-    bool refused;                  /* the server has, under the present stamp */
-    enum token_trial trial;
-    int64_t spurned_until; /* what a sign-in brings is refused: no other one before */
-    bool is_safe;          /* tokens may go to the server */
-    bool loaded;           /* the store was looked into */
-    struct mcpi_shelf_op *load;
-    struct mcpi_list waiting; /* permits */
-    struct mcpi_list due;     /* those that are told in the turn's end */
-    struct mcpi_flush tell;
-    int http;                        /* the refusal that the run is about */
-    enum mcpi_address_kind nearest;  /* as near as the server is */
-    char nonce[MCPI_FLOW_NONCE_MAX]; /* of the server; "" none */
-    unsigned nonces;                 /* so many there were */
-    char token_key[KEY_MAX];
-    struct mcpi_timer last; /* closing */
-    void (*closed)(void *user);
-    void *user;
-};
-
-static struct mcpi_auth_client *
-client_of(struct mcpi_http_auth *auth)
-{
-    return MCPI_CONTAINER(auth, struct mcpi_auth_client, base);
-}
 
 static int64_t
 wall_clock(void)
@@ -102,16 +55,16 @@ on_tell(struct mcpi_flush *flush)
 }
 
 /* It may be sent at once, signed anew. */
-static int
-permit_retry(struct mcpi_auth_client *c, struct mcpi_http_permit *permit)
+int
+mcpi_auth_permit_retry(struct mcpi_auth_client *c, struct mcpi_http_permit *permit)
 {
     permit_wait(&c->due, permit);
     mcpi_loop_flush(c->opt.loop, &c->tell);
     return MCP_E_AGAIN;
 }
 
-static int
-permit_join(struct mcpi_auth_client *c, struct mcpi_http_permit *permit)
+int
+mcpi_auth_permit_join(struct mcpi_auth_client *c, struct mcpi_http_permit *permit)
 {
     mcpi_flow_want(&c->flow);
     permit_wait(&c->waiting, permit);
@@ -121,7 +74,7 @@ permit_join(struct mcpi_auth_client *c, struct mcpi_http_permit *permit)
 static void
 op_leave(struct mcpi_http_auth *auth, struct mcpi_http_permit *permit)
 {
-    struct mcpi_auth_client *c = client_of(auth);
+    struct mcpi_auth_client *c = mcpi_auth_client_of(auth);
 
     if (!permit->waits)
         return;
@@ -133,15 +86,15 @@ op_leave(struct mcpi_http_auth *auth, struct mcpi_http_permit *permit)
 
 /* ---- the token ------------------------------------------------------------------ */
 
-static void
-token_set(struct mcpi_auth_client *c, struct mcpi_credential *take_token)
+void
+mcpi_auth_token_set(struct mcpi_auth_client *c, struct mcpi_credential *take_token)
 {
     mcpi_credential_free(c->token);
     c->token = take_token;
     c->stamp++;
     c->failures = 0;
     c->refused = false;
-    c->trial = PROVEN;
+    c->trial = MCPI_TOKEN_PROVEN;
     c->renewable = true;
     c->made_at = c->opt.wall();
     c->renew_at = 0;
@@ -187,7 +140,7 @@ renewal_failed(struct mcpi_auth_client *c, bool lost)
     c->renewable = !lost;
     c->renew_at = c->opt.wall() + MCPI_AUTH_RENEW_PAUSE_S;
     if (lost && !token_is_usable(c))
-        token_set(c, NULL);
+        mcpi_auth_token_set(c, NULL);
     tell_all(&c->waiting, 0, 0, ""); /* the server will say what it wants */
 }
 
@@ -210,8 +163,8 @@ on_flow_done(void *user, int status, struct mcpi_credential *take_token,
         return;
     }
     if (status == 0) {
-        token_set(c, take_token);
-        c->trial = c->flow.refreshed ? REFRESHED : SIGNED_IN;
+        mcpi_auth_token_set(c, take_token);
+        c->trial = c->flow.refreshed ? MCPI_TOKEN_REFRESHED : MCPI_TOKEN_SIGNED_IN;
         tell_all(&c->waiting, 0, 0, "");
         return;
     }
@@ -222,7 +175,7 @@ on_flow_done(void *user, int status, struct mcpi_credential *take_token,
     }
     if (c->flow.kind == MCPI_FLOW_REFUSED &&
         (lost || ++c->failures >= MCPI_AUTH_FAILURES_MAX))
-        token_set(c, NULL);
+        mcpi_auth_token_set(c, NULL);
     tell_all(&c->waiting, status, c->http, why);
 }
 
@@ -261,7 +214,7 @@ on_loaded(void *user, struct mcpi_shelf_op *op, int status, const char *text)
         token = NULL;
     }
     if (token) {
-        token_set(c, token);
+        mcpi_auth_token_set(c, token);
         c->made_at = 0; /* not now: it may be due at once */
     }
     tell_all(&c->waiting, 0, 0, "");
@@ -273,7 +226,7 @@ client_load(struct mcpi_auth_client *c, struct mcpi_http_permit *permit)
     if (!c->load &&
         mcpi_shelf_load(&c->shelf, c->token_key, on_loaded, c, &c->load) < 0)
         return MCP_E_NOMEM;
-    return permit_join(c, permit);
+    return mcpi_auth_permit_join(c, permit);
 }
 
 /* ---- signing ---------------------------------------------------------------------- */
@@ -318,10 +271,10 @@ permit_check(struct mcpi_auth_client *c, struct mcpi_http_permit *permit)
     if (!c->loaded)
         return client_load(c, permit);
     if (mcpi_flow_is_running(&c->flow))
-        return token_is_usable(c) ? 0 : permit_join(c, permit);
+        return token_is_usable(c) ? 0 : mcpi_auth_permit_join(c, permit);
     if (c->token && !c->refused && token_wants_renewal(c)) {
         mcpi_flow_start(&c->flow, MCPI_FLOW_RENEW, c->token, NULL, c->nearest);
-        return permit_join(c, permit);
+        return mcpi_auth_permit_join(c, permit);
     }
     return 0;
 }
@@ -330,7 +283,7 @@ static int
 op_sign(struct mcpi_http_auth *auth, struct mcpi_http_permit *permit,
         const char *method, const char *url, struct mcpi_buf *into)
 {
-    struct mcpi_auth_client *c = client_of(auth);
+    struct mcpi_auth_client *c = mcpi_auth_client_of(auth);
     int r = permit ? permit_check(c, permit) : 0;
     bool shown;
 
@@ -345,179 +298,8 @@ op_sign(struct mcpi_http_auth *auth, struct mcpi_http_permit *permit,
     return shown ? add_token(c, method, url, into) : 0;
 }
 
-/* ---- refusals ----------------------------------------------------------------------- */
-
-static void
-challenge_read(const struct mcpi_fetch_head *head, struct mcpi_challenge *ret)
-{
-    const char *value;
-
-    memset(ret, 0, sizeof(*ret));
-    for (unsigned i = 0; i < MCPI_AUTH_CHALLENGES_MAX; i++) {
-        value = head->find_nth(head, "WWW-Authenticate", i);
-        if (!value)
-            break;
-        mcpi_challenge_read(ret, value);
-    }
-}
-
-static void
-nonce_note(struct mcpi_auth_client *c, const struct mcpi_fetch_head *head)
-{
-    const char *nonce = head->find(head, "DPoP-Nonce");
-
-    if (!nonce || !*nonce || strlen(nonce) >= sizeof(c->nonce) ||
-        strcmp(nonce, c->nonce) == 0)
-        return;
-    memcpy(c->nonce, nonce, strlen(nonce) + 1);
-    c->nonces++;
-}
-
-/* Was it refused for want of a nonce, and is there another one than it had? */
-static bool
-lacks_nonce(const struct mcpi_auth_client *c, const struct mcpi_http_permit *permit,
-            const struct mcpi_challenge *challenge)
-{
-    return c->token && c->token->key && permit->nonce != c->nonces &&
-           strcmp(challenge->error, "use_dpop_nonce") == 0;
-}
-
-static bool
-is_about_proof(const struct mcpi_auth_client *c, const struct mcpi_challenge *challenge)
-{
-    return c->token && c->token->key &&
-           strcmp(challenge->error, "invalid_dpop_proof") == 0;
-}
-
-static int
-refuse(char *why, size_t size, const char *what)
-{
-    snprintf(why, size, "%s", what);
-    return MCP_E_AUTH;
-}
-
-static void
-client_run(struct mcpi_auth_client *c, enum mcpi_flow_kind kind, int http,
-           const struct mcpi_challenge *challenge)
-{
-    /* one that a refresh has just brought, and that is refused, is not refreshed again */
-    bool useless = kind == MCPI_FLOW_REFUSED && c->trial == REFRESHED;
-
-    c->http = http;
-    mcpi_flow_start(&c->flow, kind, useless ? NULL : c->token, challenge, c->nearest);
-}
-
-/* The server refuses what a sign-in has brought: nobody signs in again for a while, for
- * each call would open a page. What a run is about stays until that has ended. */
-static void
-client_is_spurned(struct mcpi_auth_client *c)
-{
-    c->spurned_until = c->opt.wall() + MCPI_AUTH_SPURNED_S;
-    if (!mcpi_flow_is_running(&c->flow))
-        token_set(c, NULL);
-}
-
-/* The token is none, or none any more. */
-static int
-heard_401(struct mcpi_auth_client *c, struct mcpi_http_permit *permit,
-          const struct mcpi_challenge *challenge, char *why, size_t size)
-{
-    if (permit->shown && c->trial == SIGNED_IN)
-        client_is_spurned(c);
-    c->refused = true;
-    if (mcpi_flow_is_running(&c->flow))
-        return permit_join(c, permit);
-    if (c->opt.wall() < c->spurned_until)
-        return refuse(
-            why, size,
-            "the server refuses the token that its authorization server gave");
-    client_run(c, MCPI_FLOW_REFUSED, 401, challenge);
-    return permit_join(c, permit);
-}
-
-/* The token is for less than is wanted. Nothing that was not asked for yet: then nobody
- * will give it. */
-static int
-heard_403(struct mcpi_auth_client *c, struct mcpi_http_permit *permit,
-          const struct mcpi_challenge *challenge, char *why, size_t size)
-{
-    if (mcpi_flow_is_running(&c->flow))
-        return permit_join(c, permit);
-    if (!*challenge->scope ||
-        (c->token && mcpi_scopes_have(c->token->scope, challenge->scope)))
-        return refuse(why, size,
-                      "the server wants more than it can be given a token for");
-    client_run(c, MCPI_FLOW_STEP_UP, 403, challenge);
-    return permit_join(c, permit);
-}
-
-static int
-client_refused(struct mcpi_auth_client *c, struct mcpi_http_permit *permit, int http,
-               const struct mcpi_challenge *challenge, char *why, size_t size)
-{
-    if (!c->is_safe)
-        return refuse(why, size, "a token goes over https only, or to loopback");
-    if (++permit->refusals > MCPI_AUTH_REFUSALS_MAX)
-        return refuse(why, size, "the server refuses again and again");
-    if (permit->stamp != c->stamp)
-        return permit_retry(c, permit);
-    return http == 401 ? heard_401(c, permit, challenge, why, size)
-                       : heard_403(c, permit, challenge, why, size);
-}
-
-/* The server has taken it, whatever it answered. */
-static int
-client_accepted(struct mcpi_auth_client *c, struct mcpi_http_permit *permit)
-{
-    if (!permit)
-        return 0;
-    permit->refusals = 0;
-    if (permit->shown && permit->stamp == c->stamp) {
-        c->trial = PROVEN;
-        c->spurned_until = 0;
-    }
-    return 0;
-}
-
-/* It was not the token that was refused, but its proof. True: for want of a nonce, or it
- * may be the clock; a new proof may do. */
-static bool
-proof_may_do(const struct mcpi_auth_client *c, const struct mcpi_http_permit *permit,
-             const struct mcpi_challenge *challenge)
-{
-    if (lacks_nonce(c, permit, challenge))
-        return permit->refusals < MCPI_AUTH_REFUSALS_MAX;
-    return permit->refusals == 0 && is_about_proof(c, challenge);
-}
-
-static int
-op_heard(struct mcpi_http_auth *auth, struct mcpi_http_permit *permit,
-         const struct mcpi_fetch_head *head, char *why, size_t size)
-{
-    struct mcpi_auth_client *c = client_of(auth);
-    struct mcpi_challenge challenge;
-
-    nonce_note(c, head);
-    if (head->from != MCPI_ADDRESS_ANY)
-        c->nearest = head->from;
-    if (head->status != 401 && head->status != 403)
-        return client_accepted(c, permit);
-    if (!permit)
-        return 0;
-    challenge_read(head, &challenge);
-    if (head->status == 403 && strcmp(challenge.error, "insufficient_scope") != 0)
-        return 0;
-    if (proof_may_do(c, permit, &challenge)) {
-        permit->refusals++;
-        return permit_retry(c, permit);
-    }
-    if (is_about_proof(c, &challenge))
-        return refuse(why, size, "the server does not take our proofs");
-    return client_refused(c, permit, head->status, &challenge, why, size);
-}
-
 static const struct mcpi_http_auth_ops client_ops = {
-    .sign = op_sign, .heard = op_heard, .leave = op_leave};
+    .sign = op_sign, .heard = mcpi_auth_heard, .leave = op_leave};
 
 /* ---- making and freeing ---------------------------------------------------------------- */
 

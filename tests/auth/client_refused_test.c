@@ -1,4 +1,4 @@
-/* auth/client_refused_test.c - the authorization of one client: what refusals lead to */
+/* auth/client_refused_test.c - what a refusal leads to */
 #include "auth/client_fixture.h"
 #include "auth/key_fixture.h"
 
