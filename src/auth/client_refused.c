@@ -19,13 +19,14 @@ challenge_read(const struct mcpi_fetch_head *head, struct mcpi_challenge *ret)
     }
 }
 
+/* One that a proof cannot carry is none (RFC 9449, 8.1: visible ASCII). */
 static void
 nonce_note(struct mcpi_auth_client *c, const struct mcpi_fetch_head *head)
 {
     const char *nonce = head->find(head, "DPoP-Nonce");
 
-    if (!nonce || !*nonce || strlen(nonce) >= sizeof(c->nonce) ||
-        strcmp(nonce, c->nonce) == 0)
+    if (!nonce || !mcpi_credential_is_text(nonce) ||
+        strlen(nonce) >= sizeof(c->nonce) || strcmp(nonce, c->nonce) == 0)
         return;
     memcpy(c->nonce, nonce, strlen(nonce) + 1);
     c->nonces++;

@@ -164,8 +164,8 @@ answer_wants_nonce(struct mcpi_flow *f, const struct mcpi_lookup_answer *answer)
 {
     size_t len = strlen(answer->nonce);
 
-    if (!f->dpop || f->step == MCPI_STEP_EXCHANGE || len == 0 ||
-        len >= sizeof(f->nonce))
+    if (!f->dpop || f->step == MCPI_STEP_EXCHANGE ||
+        !mcpi_credential_is_text(answer->nonce) || len >= sizeof(f->nonce))
         return false;
     memcpy(f->nonce, answer->nonce, len + 1);
     return mcp_json_is_string(mcp_json_get(answer->json, "error"), "use_dpop_nonce") &&

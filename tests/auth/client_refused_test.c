@@ -621,7 +621,7 @@ a_nonce_of_the_server_is_used_from_then_on(void **state)
 }
 
 static void
-a_nonce_that_is_too_long_is_none(void **state)
+a_nonce_that_is_too_long_or_no_text_is_none(void **state)
 {
     char lines[2000] = "DPoP-Nonce: ";
     struct asker a;
@@ -637,6 +637,8 @@ a_nonce_that_is_too_long_is_none(void **state)
     asker_proves(&a, "POST", "");
     assert_int_equal(asker_hears(&a, 200, "DPoP-Nonce: "), 0);
     asker_proves(&a, "POST", "");
+    assert_int_equal(asker_hears(&a, 200, "DPoP-Nonce: caf\xe9"), 0);
+    asker_proves(&a, "POST", ""); /* what is no text could not be said in a proof */
     desk_close(&d);
 }
 
@@ -946,7 +948,7 @@ TEST_MAIN(TEST(refused_under_an_older_token_is_sent_again_at_once),
           TEST(who_is_asked_may_be_as_near_as_the_server_and_no_nearer),
           TEST(a_bound_token_goes_with_a_proof),
           TEST(a_nonce_of_the_server_is_used_from_then_on),
-          TEST(a_nonce_that_is_too_long_is_none),
+          TEST(a_nonce_that_is_too_long_or_no_text_is_none),
           TEST(many_that_lack_the_same_nonce_are_all_sent_again),
           TEST(a_server_that_wants_ever_new_nonces_has_an_end),
           TEST(a_nonce_that_was_there_and_is_refused_is_a_refusal),

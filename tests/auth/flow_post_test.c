@@ -439,15 +439,18 @@ nobody_is_asked_again_without_a_nonce(void **state)
 
     (void)state;
     (void)snprintf(lines, sizeof(lines), "DPoP-Nonce: %0*d", MCPI_FLOW_NONCE_MAX, 0);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
+        const char *const said[] = {NULL, lines, "DPoP-Nonce: n", "DPoP-Nonce: n",
+                                    "DPoP-Nonce: caf\xe9"};
+
         client_set(&s);
         s.auth.dpop = i != 3; /* and who shows no proof needs none */
         scene_init(&s);
         run(&s, METHODS("'client_secret_basic'"));
-        answer_headed(token_asked(&s), 400,
-                      i == 0 ? NULL : (i == 1 ? lines : "DPoP-Nonce: n"),
+        answer_headed(token_asked(&s), 400, said[i],
                       i == 2 ? "{'error':'invalid_client'}" : USE_NONCE);
         assert_int_equal(s.done, 1);
+        assert_non_null(strstr(s.why, i == 2 ? "invalid_client" : "use_dpop_nonce"));
         assert_int_equal(s.status, MCP_E_AUTH);
         asked_no_more(&s.st, 3);
         scene_close(&s);
