@@ -18,6 +18,7 @@ static const struct mcpi_record_field fields[] = {
     {"access_token", offsetof(struct mcpi_credential, access)},
     {"refresh_token", offsetof(struct mcpi_credential, refresh)},
     {"scope", offsetof(struct mcpi_credential, scope)},
+    {"registration", offsetof(struct mcpi_credential, who)},
     {0},
 };
 

@@ -23,6 +23,8 @@ struct mcpi_credential {
     const char *access;
     const char *refresh;
     const char *scope; /* what was asked for, and so may be asked for again */
+    const char *who;   /* the client's registration (registration.h), as text; "" if it
+                            did not register: we may have done so anew meanwhile */
 };
 
 /* Copies what `parts` has; mem and size of it are not looked at. NULL texts are "". */

@@ -174,7 +174,8 @@ answer_wants_nonce(struct mcpi_flow *f, const struct mcpi_lookup_answer *answer)
 
 /* A refresh token is kept if no other is given. */
 static int
-make_token(struct mcpi_flow *f, const struct mcpi_grant_answer *answer)
+make_token_of(struct mcpi_flow *f, const struct mcpi_grant_answer *answer,
+              const char *who)
 {
     const struct mcpi_credential *old = mcpi_flow_old(f);
     bool refreshed = f->step == MCPI_STEP_REFRESH;
@@ -187,10 +188,27 @@ make_token(struct mcpi_flow *f, const struct mcpi_grant_answer *answer)
         .access = answer->access,
         .refresh = refreshed && !*answer->refresh ? old->refresh : answer->refresh,
         .scope = refreshed ? old->scope : mcpi_flow_scope(f),
+        .who = who,
     };
 
     f->refreshed = refreshed;
     return mcpi_credential_new(f->mem, &parts, &f->made);
+}
+
+static int
+make_token(struct mcpi_flow *f, const struct mcpi_grant_answer *answer)
+{
+    struct mcpi_buf who;
+    int r;
+
+    mcpi_buf_init(&who, f->mem, MCPI_GRANT_FORM_MAX);
+    if (f->registered) {
+        mcpi_registration_write(f->who, &who);
+        mcpi_buf_char(&who, '\0');
+    }
+    r = who.status < 0 ? who.status : make_token_of(f, answer, who.data);
+    mcpi_buf_done(&who);
+    return r;
 }
 
 /* A token that is bound must be bound to our key, and if we demand that, it must be. */

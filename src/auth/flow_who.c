@@ -117,6 +117,44 @@ be_a_document(struct mcpi_flow *f)
 
 /* ---- registered ------------------------------------------------------------------ */
 
+static bool
+is_owner(const struct mcpi_flow *f, const struct mcpi_registration *who)
+{
+    return who && strcmp(who->client_id, f->old->client_id) == 0 &&
+           strcmp(who->issuer, mcpi_flow_issuer(f)->issuer) == 0;
+}
+
+/* Who has a token to renew is whom it was given to: it says who that is. */
+static int
+be_owner(struct mcpi_flow *f)
+{
+    struct mcpi_registration *who = NULL;
+    int r;
+
+    if (!f->old || !*f->old->who || f->kind == MCPI_FLOW_STEP_UP || is_owner(f, f->who))
+        return 0;
+    r = mcpi_registration_read(f->mem, f->old->who, &who);
+    if (is_owner(f, who)) {
+        forget_who(f);
+        f->who = who;
+        f->registered = true;
+    } else {
+        mcpi_registration_free(who);
+    }
+    return r == MCP_E_NOMEM ? r : 0;
+}
+
+static void
+go_registered(struct mcpi_flow *f)
+{
+    int r = be_owner(f);
+
+    if (r < 0)
+        mcpi_flow_check(f, r, "");
+    else
+        mcpi_flow_go(f);
+}
+
 static void
 on_who_loaded(void *user, struct mcpi_shelf_op *op, int status, const char *text)
 {
@@ -135,7 +173,7 @@ on_who_loaded(void *user, struct mcpi_shelf_op *op, int status, const char *text
     f->registered = f->who != NULL;
     if (f->who && strcmp(f->who->issuer, mcpi_flow_issuer(f)->issuer) != 0)
         forget_who(f);
-    mcpi_flow_go(f);
+    go_registered(f);
 }
 
 static void
@@ -146,7 +184,7 @@ find_registered(struct mcpi_flow *f)
 
     if (f->who && f->registered &&
         strcmp(f->who->issuer, mcpi_flow_issuer(f)->issuer) == 0) {
-        mcpi_flow_go(f);
+        go_registered(f);
         return;
     }
     who_key(f, key);

@@ -16,12 +16,13 @@ static const struct mcpi_credential parts = {
     .access = ACCESS,
     .refresh = REFRESH,
     .scope = "a b",
+    .who = SECRET "-who",
 };
 
 #define PARTS_TEXT                                                                    \
     "{'issuer':'https://as.test','resource':'https://mcp.test/mcp','client_id':'app'" \
     ",'access_token':'" ACCESS "','refresh_token':'" REFRESH "','scope':'a b'"        \
-    ",'expires_at':1800000000}"
+    ",'registration':'" SECRET "-who','expires_at':1800000000}"
 
 /* ---- made ------------------------------------------------------------------ */
 
@@ -116,7 +117,7 @@ it_is_written_as_json(void **state)
     assert_text(&buf, PARTS_TEXT);
     mcpi_buf_clear(&buf);
     given.expires_at = MCPI_NEVER;
-    given.refresh = given.scope = "";
+    given.refresh = given.scope = given.who = "";
     mcpi_credential_write(&given, &buf);
     assert_text(&buf, "{'issuer':'https://as.test','resource':'https://mcp.test/mcp'"
                       ",'client_id':'app','access_token':'" ACCESS "'}");
@@ -152,6 +153,7 @@ survives(const mcp_allocator *mem, const struct mcpi_credential *given)
     assert_string_equal(token->access, given->access);
     assert_string_equal(token->refresh, given->refresh);
     assert_string_equal(token->scope, given->scope);
+    assert_string_equal(token->who, given->who);
     assert_string_equal(token->issuer, given->issuer);
     assert_string_equal(token->resource, given->resource);
     assert_string_equal(token->client_id, given->client_id);

@@ -540,7 +540,8 @@ old_token(void)
                                     .client_id = "c1",
                                     .access = "geheim-old",
                                     .refresh = "geheim-refresh",
-                                    .scope = "read"};
+                                    .scope = "read",
+                                    .who = ""};
 }
 
 /* The server refuses: 401 with that scope ("" none). */

@@ -281,6 +281,88 @@ a_store_without_memory_is_not_guessed_about(void **state)
     scene_close(&s);
 }
 
+/* We have registered anew meanwhile, be it another process or for a sign-in that nobody
+ * went through with: what the old one was given is still good. */
+static void
+a_token_is_renewed_as_who_it_was_given_to(void **state)
+{
+    struct mcpi_credential old;
+    struct scene s;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        scene_open(&s);
+        store_put(&s.store, WHO_KEY, STORED("c7", "http://127.0.0.1:99/callback"));
+        if (i == 0) { /* a sign-in, that is given up */
+            run(&s, ISSUER_JSON(ISSUER, ""));
+            registered(&s);
+            expect_page(&s, 1, "c1");
+            assert_true(mcpi_flow_stop(&s.flow));
+        } else if (i == 1) {
+            store_put(&s.store, WHO_KEY, NULL);
+        }
+        old = old_token();
+        old.client_id = "c6";
+        old.who = "{\"issuer\":\"" ISSUER "\",\"client_id\":\"c6\","
+                  "\"client_secret\":\"geheim-c6\",\"redirect_uri\":\"" HOME
+                  "\",\"auth\":\"client_secret_post\"}";
+        refused(&s, &old, "");
+        discovered(&s);
+        assert_value(token_asked(&s)->body, "grant_type", "refresh_token");
+        assert_value(token_asked(&s)->body, "client_id", "c6");
+        assert_value(token_asked(&s)->body, "client_secret", "geheim-c6");
+        token_says(&s, 200, TOKEN_JSON(""));
+        expect_token(&s, 1, "geheim-new");
+        assert_string_equal(s.token->client_id, "c6");
+        assert_non_null(strstr(s.token->who, "geheim-c6"));
+        scene_close(&s);
+    }
+}
+
+/* Nothing is renewed: who is registered now signs in. */
+static void
+more_is_asked_for_as_who_we_are_now(void **state)
+{
+    struct mcpi_credential old = old_token();
+    struct scene s;
+
+    (void)state;
+    old.client_id = "c6";
+    old.who = "{\"issuer\":\"" ISSUER "\",\"client_id\":\"c6\",\"redirect_uri\":\"" HOME
+              "\",\"auth\":\"none\"}";
+    scene_open(&s);
+    store_put(&s.store, WHO_KEY, STORED("c7", HOME));
+    stepped_up(&s, &old, "more");
+    discovered(&s);
+    expect_page(&s, 1, "c7");
+    scene_close(&s);
+}
+
+/* What is written there is not believed if it is about somebody else. */
+static void
+a_token_is_renewed_as_nobody_else(void **state)
+{
+    static const char *const whos[] = {
+        "nonsense",
+        "{\"issuer\":\"https://evil.test\",\"client_id\":\"c6\",\"auth\":\"none\"}",
+        "{\"issuer\":\"" ISSUER "\",\"client_id\":\"c7\",\"auth\":\"none\"}"};
+    struct mcpi_credential old = old_token();
+
+    (void)state;
+    old.client_id = "c6";
+    for (size_t i = 0; i < COUNT(whos); i++) {
+        struct scene s;
+
+        scene_open(&s);
+        store_put(&s.store, WHO_KEY, STORED("c7", HOME));
+        old.who = whos[i];
+        refused(&s, &old, "");
+        discovered(&s);
+        expect_page(&s, 1, "c7");
+        scene_close(&s);
+    }
+}
+
 static void
 who_is_sent_back_elsewhere_registers_anew(void **state)
 {
@@ -655,6 +737,9 @@ TEST_MAIN(TEST(who_was_agreed_on_is_nobody_else),
           TEST(a_document_says_who_we_are_where_that_is_read),
           TEST(a_document_is_good_for_any_issuer), TEST(who_is_in_a_document_may_sign),
           TEST(who_was_registered_before_is_so_still),
+          TEST(a_token_is_renewed_as_who_it_was_given_to),
+          TEST(a_token_is_renewed_as_nobody_else),
+          TEST(more_is_asked_for_as_who_we_are_now),
           TEST(what_the_store_has_of_somebody_else_is_not_used),
           TEST(a_store_without_memory_is_not_guessed_about),
           TEST(who_is_sent_back_elsewhere_registers_anew),
