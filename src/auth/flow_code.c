@@ -23,6 +23,16 @@ post_code(struct mcpi_flow *f, const char *code)
     mcpi_flow_post(f, MCPI_STEP_TOKEN, mcpi_flow_issuer(f)->token_endpoint);
 }
 
+/* Nobody was sent back. An issuer that has forgotten us says so on its page, and we would
+ * never hear of it. */
+static void
+not_sent_back(struct mcpi_flow *f, int status, const char *why)
+{
+    if (status != MCP_E_NOMEM)
+        mcpi_flow_forget_who(f);
+    mcpi_flow_fail(f, status, why);
+}
+
 void
 mcpi_flow_visited(void *user, int status, const char *text)
 {
@@ -36,7 +46,7 @@ mcpi_flow_visited(void *user, int status, const char *text)
     int r = status;
 
     if (r < 0) {
-        mcpi_flow_fail(f, r, text);
+        not_sent_back(f, r, text);
         return;
     }
     mcpi_buf_init(&code, f->mem, URL_MAX);

@@ -38,8 +38,8 @@ void mcpi_flow_form_resource(struct mcpi_flow *flow); /* add resource and scope 
 
 /* flow_who.c: who are we to the issuer that was found? Then go. */
 void mcpi_flow_find_who(struct mcpi_flow *flow);
-/* The issuer does not know us any more, if we had registered there: we do so anew, in this
- * run if it goes on to a sign-in, or in the next one. */
+/* The issuer does not know us any more, or may not, if we had registered there: we do so
+ * anew, in this run if it goes on to a sign-in, or in the next one. */
 void mcpi_flow_forget_who(struct mcpi_flow *flow);
 /* We are somebody now, registered: keep that, then mcpi_flow_visit. */
 void mcpi_flow_register(struct mcpi_flow *flow);

@@ -281,6 +281,35 @@ a_store_without_memory_is_not_guessed_about(void **state)
     scene_close(&s);
 }
 
+/* An issuer that has forgotten a client sends nobody back: it says so on its page. */
+static void
+whom_nobody_could_sign_in_as_registers_anew(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    scene_open(&s);
+    store_put(&s.store, WHO_KEY, STORED("c7", HOME));
+    run(&s, ISSUER_JSON(ISSUER, ""));
+    expect_page(&s, 1, "c7");
+    s.st.mem->fail_at = s.st.mem->total + 1; /* somebody was sent back */
+    mcp_auth_answer(s.agent.visit, HOME "?code=x");
+    scene_settle(&s);
+    assert_int_equal(s.status, MCP_E_NOMEM);
+    assert_string_equal(store_get(&s.store, WHO_KEY, "client_id"), "c7");
+    run(&s, ISSUER_JSON(ISSUER, ""));
+    expect_page(&s, 2, "c7");
+    mcp_auth_refuse(s.agent.visit, "the page says: unknown client");
+    scene_settle(&s);
+    expect_failure(&s, 2, "the page says: unknown client", false);
+    assert_string_equal(store_get(&s.store, WHO_KEY, "client_id"), "");
+    run(&s, ISSUER_JSON(ISSUER, ""));
+    registered(&s);
+    expect_page(&s, 3, "c1");
+    finish(&s, 3);
+    scene_close(&s);
+}
+
 /* We have registered anew meanwhile, be it another process or for a sign-in that nobody
  * went through with: what the old one was given is still good. */
 static void
@@ -737,6 +766,7 @@ TEST_MAIN(TEST(who_was_agreed_on_is_nobody_else),
           TEST(a_document_says_who_we_are_where_that_is_read),
           TEST(a_document_is_good_for_any_issuer), TEST(who_is_in_a_document_may_sign),
           TEST(who_was_registered_before_is_so_still),
+          TEST(whom_nobody_could_sign_in_as_registers_anew),
           TEST(a_token_is_renewed_as_who_it_was_given_to),
           TEST(a_token_is_renewed_as_nobody_else),
           TEST(more_is_asked_for_as_who_we_are_now),
