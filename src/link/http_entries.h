@@ -48,6 +48,12 @@ struct mcpi_http_entries {
     struct mcpi_buf lines;            /* of the request that is being started */
 };
 
+static inline int64_t
+mcpi_http_entry_now(const struct mcpi_http_entry *entry)
+{
+    return mcpi_http_target_now(entry->entries->target);
+}
+
 int mcpi_http_entries_init(struct mcpi_http_entries *entries,
                            struct mcpi_http_target *target,
                            const struct mcpi_http_entries_ops *ops, void *user);

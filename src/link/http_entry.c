@@ -1,5 +1,5 @@
 /*
- * http_entry.c - one message of ours on its way, and all that comes back for it
+ * http_entry.c - one message of ours on its way
  *
  * mcpi_http_entry_finish is the one ending. It is called from anywhere, also from
  * inside core (hangup) and the flow's callbacks, so it tells core nothing and frees
@@ -12,27 +12,15 @@
 
 #include "link/http_entries.h"
 #include "link/http_fields.h"
-#include "wire/rpc.h"
+#include "wire/id.h"
 
 #define WHY_MAX 200 /* of a fault: a sentence */
-
-static int64_t
-entry_now(const struct mcpi_http_entry *e)
-{
-    return mcpi_http_target_now(e->entries->target);
-}
 
 void
 mcpi_http_entry_arm(struct mcpi_http_entry *e, int64_t after_us)
 {
     mcpi_timer_arm(mcpi_http_target_timers(e->entries->target), &e->timer,
-                   mcpi_time_add(entry_now(e), after_us));
-}
-
-static bool
-entry_is_wanted(const struct mcpi_http_entry *e)
-{
-    return e->leg && e->state == MCPI_ENTRY_OPEN && !mcpi_leg_is_over(e->leg);
+                   mcpi_time_add(mcpi_http_entry_now(e), after_us));
 }
 
 static void
@@ -64,7 +52,7 @@ mcpi_http_entry_has_arrived(const struct mcpi_http_entry *e)
         return false;
     if (e->headed || !e->flow.fetch || e->entries->target->deaf)
         return true;
-    return e->sent && entry_now(e) - e->sent_at >= MCPI_HTTP_OVERTAKEN_MAX;
+    return e->sent && mcpi_http_entry_now(e) - e->sent_at >= MCPI_HTTP_OVERTAKEN_MAX;
 }
 
 /* ---- waiting for each other ------------------------------------------------ */
@@ -96,11 +84,11 @@ mcpi_http_entry_settle(struct mcpi_http_entry *e, int status)
         entry_leave_map(e); /* its id goes with the out */
     e->out = NULL;
     e->entries->unaccepted--;
-    mcpi_out_done(out, status, entry_now(e));
+    mcpi_out_done(out, status, mcpi_http_entry_now(e));
 }
 
-static void
-entry_greeted(struct mcpi_http_entry *e)
+void
+mcpi_http_entry_greeted(struct mcpi_http_entry *e)
 {
     if (e->entries->greeting != e)
         return;
@@ -164,7 +152,7 @@ mcpi_http_entry_finish(struct mcpi_http_entry *e)
         e->awaits->waiter = NULL;
     e->awaits = NULL;
     mcpi_http_entry_release(e);
-    entry_greeted(e);
+    mcpi_http_entry_greeted(e);
     e->entries->answering -= e->answers;
     e->entries->crowding -= e->crowded;
     mcpi_list_remove(&e->node);
@@ -199,7 +187,7 @@ mcpi_http_entry_fail(struct mcpi_http_entry *e, const struct mcpi_fault *fault)
     own.why = why; /* it may have been the flow's */
     mcpi_http_entry_finish(e);
     if (leg) {
-        mcpi_leg_fail(leg, &own, entry_now(e));
+        mcpi_leg_fail(leg, &own, mcpi_http_entry_now(e));
         mcpi_leg_unref(leg);
     } else if (e->out) { /* nobody's outcome changes (D5) */
         level = entry_level(e, MCP_LOG_INFO);
@@ -208,16 +196,6 @@ mcpi_http_entry_fail(struct mcpi_http_entry *e, const struct mcpi_fault *fault)
                  e->frame ? "a cancel" : "a message of ours", why);
         mcpi_http_entry_settle(e, fault->status);
     }
-}
-
-static void
-entry_linger(struct mcpi_http_entry *e)
-{
-    e->state = MCPI_ENTRY_LINGER;
-    if (mcpi_http_flow_forgo(&e->flow))
-        mcpi_http_entry_finish(e);
-    else
-        mcpi_http_entry_arm(e, MCPI_HTTP_LINGER);
 }
 
 /* Would the server take our leaving for a cancel, in the era in which that is none? */
@@ -294,7 +272,7 @@ entry_expired(struct mcpi_timer *timer, int64_t now)
         return;
     }
     if (e->entries->greeting == e) {
-        entry_greeted(e);
+        mcpi_http_entry_greeted(e);
         mcpi_http_entry_arm(e, MCPI_HTTP_NOTE_MAX);
         return;
     }
@@ -307,231 +285,7 @@ entry_expired(struct mcpi_timer *timer, int64_t now)
     mcpi_http_entry_finish(e);
 }
 
-/* ---- what comes back ------------------------------------------------------- */
-
-static int
-flow_fields(void *user, struct mcpi_buf *into)
-{
-    struct mcpi_http_entry *e = user;
-    const struct mcpi_http_target *target = e->entries->target;
-
-    mcpi_http_target_fields(target, into, e->version, e->session);
-    return mcpi_http_permit_sign(target, &e->permit, "GET", e->flow.url, into);
-}
-
-static void
-flow_sent(void *user)
-{
-    struct mcpi_http_entry *e = user;
-
-    e->sent = true;
-    e->sent_at = entry_now(e);
-    if (!e->leg)
-        return;
-    if (mcpi_http_entry_has_arrived(e))
-        mcpi_http_entry_release(e); /* its frame */
-    else if (e->waiter)
-        mcpi_http_entry_arm(e->waiter, MCPI_HTTP_OVERTAKEN_MAX);
-}
-
-/* The server has said that it takes it. */
-static int
-entry_accepted(struct mcpi_http_entry *e, const struct mcpi_fetch_head *head)
-{
-    struct mcpi_http_target *target = e->entries->target;
-    int r;
-
-    e->accepted = true;
-    if (e->initialize && entry_is_wanted(e)) {
-        r = mcpi_http_target_enter(target, head);
-        if (r < 0)
-            return r;
-        e->session = mcpi_http_target_session(target);
-    }
-    mcpi_http_entry_settle(e, 0);
-    if (!e->leg && e->state == MCPI_ENTRY_OPEN) /* what it streams, nobody asked for */
-        mcpi_http_entry_arm(e, MCPI_HTTP_LINGER);
-    return 0;
-}
-
-static int
-flow_head(void *user, const struct mcpi_fetch_head *head)
-{
-    struct mcpi_http_entry *e = user;
-
-    if (mcpi_http_entry_hears(e, head))
-        return MCP_E_CLOSED;
-    e->headed = true;
-    entry_greeted(e);
-    mcpi_http_entry_release(e); /* its frame, or who has its id again */
-    if (head->status == 404 && e->session != 0 &&
-        e->session == mcpi_http_target_session(e->entries->target)) {
-        e->out_of_date = true;
-        return MCP_E_HTTP;
-    }
-    if (head->status >= 200 && head->status < 300 && !e->accepted)
-        return entry_accepted(e, head);
-    return 0;
-}
-
-/* The answer to a notification, or to an answer of ours, has no answer for us. */
-static void
-note_message(struct mcpi_http_entry *e, mcp_doc *take_doc)
-{
-    struct mcpi_arrival arrival = {.take_doc = take_doc};
-    struct mcpi_rpc rpc;
-
-    mcpi_rpc_read(mcp_doc_root(take_doc), &rpc);
-    if (rpc.kind == MCPI_RPC_REQUEST || rpc.kind == MCPI_RPC_NOTIFICATION) {
-        arrival.rpc = &rpc;
-        mcpi_peer_receive(e->entries->peer, &arrival, entry_now(e));
-        return;
-    }
-    MCPI_LOG(mcpi_http_target_log(e->entries->target), MCP_LOG_DEBUG,
-             "http: a message of ours was answered: %s",
-             rpc.kind == MCPI_RPC_ERROR ? rpc.error_message : "not with an error");
-    mcp_doc_free(take_doc);
-}
-
-static void
-flow_message(void *user, mcp_doc *take_doc)
-{
-    struct mcpi_http_entry *e = user;
-    struct mcpi_arrival arrival = {.take_doc = take_doc, .leg = e->leg};
-
-    if (e->entries->target->deaf) {
-        mcp_doc_free(take_doc);
-        return;
-    }
-    if (!e->leg) {
-        note_message(e, take_doc);
-        return;
-    }
-    mcpi_peer_receive(e->entries->peer, &arrival, entry_now(e));
-    if (e->state == MCPI_ENTRY_OPEN && mcpi_leg_is_over(e->leg))
-        entry_linger(e);
-}
-
-static void
-flow_marked(void *user, const char *event_id)
-{
-    struct mcpi_http_entry *e = user;
-
-    if (entry_is_wanted(e))
-        mcpi_leg_resumable_from(e->leg, event_id);
-}
-
-/* The server does not know our session. A request that it has taken before that is not
- * sent again: it may have been carried out. Whether there will be another session is
- * core's to say; if there is none, the leg fails. */
-static void
-entry_lose_session(struct mcpi_http_entry *e)
-{
-    const struct mcpi_fault fault = {.status = e->accepted ? MCP_E_CLOSED : MCP_E_HTTP,
-                                     .http = e->accepted ? 0 : 404,
-                                     .why = "the server does not know the session"};
-    struct mcpi_http_entries *entries = e->entries;
-    struct mcpi_leg *leg = entry_is_wanted(e) ? mcpi_leg_ref(e->leg) : NULL;
-    bool again = leg && !e->accepted && !mcpi_leg_resume_token(leg);
-
-    mcpi_http_entry_finish(e);
-    mcpi_http_entry_settle(e, MCP_E_HTTP);
-    entries->ops->lost(entries->user, again ? leg : NULL);
-    if (leg) {
-        mcpi_leg_fail(leg, &fault, entry_now(e)); /* nothing if it waits, or is over */
-        mcpi_leg_unref(leg);
-    }
-}
-
-/* The answer was whole, and the leg still waits. */
-static struct mcpi_fault
-entry_what_is_wrong(const struct mcpi_http_entry *e)
-{
-    if (e->flow.reply.kind == MCPI_REPLY_EVENTS)
-        return (struct mcpi_fault){.status = MCP_E_CLOSED,
-                                   .why = "the stream ended without an answer"};
-    if (e->flow.reply.kind == MCPI_REPLY_EMPTY)
-        return (struct mcpi_fault){.status = MCP_E_PROTO,
-                                   .why = "HTTP says that there is no answer"};
-    return (struct mcpi_fault){.status = MCP_E_PROTO,
-                               .why = "the answer is not for this request"};
-}
-
-static bool
-http_may_be_2024(int http)
-{
-    return http == 400 || http == 404 || http == 405;
-}
-
-static void
-request_ended(struct mcpi_http_entry *e, const struct mcpi_fault *fault)
-{
-    struct mcpi_http_entries *entries = e->entries;
-    struct mcpi_fault own;
-
-    /* 2024-11-05: the answer comes elsewhere, whatever text it was accepted with. */
-    if (entries->target->post_url != entries->target->url &&
-        (!fault || (e->accepted && e->flow.reply.kind != MCPI_REPLY_EVENTS))) {
-        mcpi_http_entry_finish(e);
-        return;
-    }
-    if (!fault)
-        own = entry_what_is_wrong(e);
-    else
-        own = *fault;
-    if (own.http >= 400 && own.http < 500 && !e->accepted)
-        own.unsent = true; /* refused: nobody works on it */
-    if (e->initialize && own.status == MCP_E_HTTP && http_may_be_2024(own.http)) {
-        e->state = MCPI_ENTRY_PARKED;
-        if (entries->ops->refused(entries->user, e, &own))
-            return;
-        e->state = MCPI_ENTRY_OPEN;
-    }
-    mcpi_http_entry_fail(e, &own);
-}
-
-static void
-note_ended(struct mcpi_http_entry *e, const struct mcpi_fault *fault)
-{
-    if (fault) {
-        mcpi_http_entry_fail(e, fault);
-        return;
-    }
-    mcpi_http_entry_settle(e, 0);
-    mcpi_http_entry_finish(e);
-}
-
-static void
-flow_ended(void *user, const struct mcpi_fault *fault)
-{
-    struct mcpi_http_entry *e = user;
-
-    if (e->out_of_date)
-        entry_lose_session(e);
-    else if (!e->leg)
-        note_ended(e, fault);
-    else if (entry_is_wanted(e))
-        request_ended(e, fault);
-    else
-        mcpi_http_entry_finish(e);
-}
-
-static const struct mcpi_http_flow_ops flow_ops = {.fields = flow_fields,
-                                                   .sent = flow_sent,
-                                                   .head = flow_head,
-                                                   .message = flow_message,
-                                                   .marked = flow_marked,
-                                                   .ended = flow_ended};
-
 /* ---- sending --------------------------------------------------------------- */
-
-static void
-entry_set_flow(struct mcpi_http_entry *e)
-{
-    const struct mcpi_http_target *target = e->entries->target;
-
-    mcpi_http_target_flow(target, &e->flow, target->post_url, &flow_ops, e);
-}
 
 static int
 entry_post(struct mcpi_http_entry *e, const struct mcpi_buf *text,
@@ -587,7 +341,7 @@ mcpi_http_entry_start(struct mcpi_http_entry *e, const struct mcpi_buf *text,
     if (token && !streams)
         return MCP_E_STATE;
     if (e->flow.state != MCPI_FLOW_IDLE)
-        entry_set_flow(e); /* it was sent before */
+        mcpi_http_entry_set_flow(e); /* it was sent before */
     entry_count_answer(e);
     e->flow.resumes = e->leg && !e->modern && streams;
     e->flow.reply.asked = e->leg ? mcpi_leg_id(e->leg) : NULL;
@@ -622,7 +376,7 @@ mcpi_http_entry_init(struct mcpi_http_entry *e, struct mcpi_http_entries *entrie
     mcpi_buf_init(&e->body, target->mem, target->max_bytes);
     mcpi_buf_init(&e->more, target->mem, MCPI_HTTP_LINES_MAX);
     mcpi_http_entry_permit_init(e);
-    entry_set_flow(e);
+    mcpi_http_entry_set_flow(e);
     mcpi_list_init(&e->node);
     mcpi_list_append(&entries->held, &e->node);
     entries->unaccepted++;

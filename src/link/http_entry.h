@@ -131,4 +131,11 @@ void mcpi_http_entry_settle(struct mcpi_http_entry *entry, int status);
 /* Finish it, or do what else is due, after that time; MCPI_NEVER: not at all. */
 void mcpi_http_entry_arm(struct mcpi_http_entry *entry, int64_t after_us);
 
+/* If others wait for it to be answered, notifications/initialized: they need not. */
+void mcpi_http_entry_greeted(struct mcpi_http_entry *entry);
+
+/* http_entry_answer.c: its flow is made anew, to where messages go now; what that brings
+ * is for its leg. */
+void mcpi_http_entry_set_flow(struct mcpi_http_entry *entry);
+
 #endif
