@@ -247,7 +247,7 @@ mcpi_opener_may(const char *url)
     if (len > MCPI_OPENER_URL_MAX || base >= sizeof(place))
         return false;
     for (size_t i = 0; i < len; i++) {
-        if (url[i] <= ' ' || url[i] > '~' || url[i] == '#')
+        if (url[i] <= ' ' || url[i] > '~' || strchr("#\"<>\\^`{|}", url[i]))
             return false;
     }
     memcpy(place, url, base);

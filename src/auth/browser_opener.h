@@ -27,9 +27,10 @@ int mcpi_opener_init(struct mcpi_opener *opener, const mcp_allocator *mem,
                      const char *const *command, const char *list);
 void mcpi_opener_done(struct mcpi_opener *opener);
 
-/* May a program be told to show this? https, or http on loopback, in visible ASCII: so it
- * is neither an option, nor a file, nor a script. Longer than what a document may name:
- * scopes and more stand in its query. */
+/* May a program be told to show this? https, or http on loopback, in the characters of a
+ * URI (RFC 3986): so it is neither an option, nor a file, nor a script, nor for a shell
+ * that some program on the way may be. Longer than what a document may name: scopes and
+ * more stand in its query. */
 bool mcpi_opener_may(const char *url);
 
 /* Start the first one that can be. MCP_E_INVAL: none can, or this may not be shown.

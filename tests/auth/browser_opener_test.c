@@ -146,6 +146,14 @@ only_pages_are_shown(void **state)
                                       "https://as.example/?a#b",
                                       "https://user@as.example/",
                                       "data:text/html,x",
+                                      "https://as.example/`id`?a=b",
+                                      "https://as.example/?a=`id`",
+                                      "https://as.example/?a=\"b\"",
+                                      "https://as.example/?a|b",
+                                      "https://as.example/?<b>",
+                                      "https://as.example/?{b}",
+                                      "https://as.example/?b\\c",
+                                      "https://as.example/?b^c",
                                       NULL};
     static const char *const good[] = {
         "https://as.example/authorize?a=b", "https://as.example",
