@@ -359,13 +359,29 @@ a_token_that_cannot_be_kept_is_good_all_the_same(void **state)
     scene_close(&s);
 }
 
+/* Renewed with that refresh token, and given another one. */
+static void
+goes_on(struct scene *s, struct mcpi_credential *token, const char *with,
+        const char *then)
+{
+    char json[256];
+    int done = s->done;
+
+    renewed(s, token);
+    scene_settle(s);
+    assert_value(token_asked(s)->body, "refresh_token", with);
+    (void)snprintf(json, sizeof(json), TOKEN_JSON(",'refresh_token':'%s'"), then);
+    token_says(s, 200, json);
+    expect_token(s, done + 1, "geheim-new");
+    token->access = "geheim-new";
+    token->refresh = then;
+}
+
 /* The store still has the refresh token that was used up: to send it once more may end the
  * whole sign-in. What others have put there since then is newer again. */
 static void
 what_could_not_be_kept_is_newer_than_what_is(void **state)
 {
-    static const char *const given[] = {TOKEN_JSON(",'refresh_token':'geheim-r2'"),
-                                        TOKEN_JSON(",'refresh_token':'geheim-r3'")};
     struct mcpi_credential token = old_token();
     struct scene s;
 
@@ -374,26 +390,60 @@ what_could_not_be_kept_is_newer_than_what_is(void **state)
     store_put(&s.store, "the token", STORED("geheim-old", "geheim-refresh", ""));
     s.store.save_status = MCP_E_LIMIT;
     begin(&s, MCPI_FLOW_RENEW, &token);
-    token_says(&s, 200, given[0]);
+    token_says(&s, 200, TOKEN_JSON(",'refresh_token':'geheim-r2'"));
     expect_token(&s, 1, "geheim-new");
     token.access = "geheim-new";
     token.refresh = "geheim-r2";
-    renewed(&s, &token);
-    scene_settle(&s);
-    assert_value(token_asked(&s)->body, "refresh_token", "geheim-r2");
-    token_says(&s, 200, given[1]);
-    expect_token(&s, 2, "geheim-new");
-    token.refresh = "geheim-r3";
-    renewed(&s, &token);
-    scene_settle(&s);
-    assert_value(token_asked(&s)->body, "refresh_token", "geheim-r3");
-    token_says(&s, 200, TOKEN_JSON(""));
-    expect_token(&s, 3, "geheim-new");
-    store_put(&s.store, "the token", STORED("geheim-theirs", "geheim-r4", ""));
+    goes_on(&s, &token, "geheim-r2", "geheim-r3");
+    goes_on(&s, &token, "geheim-r3", "geheim-r4");
+    store_put(&s.store, "the token", STORED("geheim-theirs", "geheim-t1", ""));
     renewed(&s, &token);
     scene_settle(&s);
     expect_token(&s, 4, "geheim-theirs");
+    token.access = "geheim-theirs";
+    token.refresh = "geheim-t1";
+    goes_on(&s, &token, "geheim-t1", "geheim-r5");
+    s.store.save_status = 0;
+    goes_on(&s, &token, "geheim-r5", "geheim-r6");
+    s.store.save_status = MCP_E_LIMIT;
+    stepped_up(&s, &token, "more"); /* a sign-in brings something newer as well */
+    discovered(&s);
+    signed_in(&s, "&code=geheim-code");
+    token_says(&s, 200, TOKEN_JSON(",'refresh_token':'geheim-r7'"));
+    expect_token(&s, 7, "geheim-new");
+    token.refresh = "geheim-r7";
+    goes_on(&s, &token, "geheim-r7", "geheim-r8");
     scene_close(&s);
+}
+
+/* Nor is there memory to try it. */
+static void
+what_nobody_tried_to_keep_is_newer_too(void **state)
+{
+    int untried = 0;
+
+    (void)state;
+    for (long i = 1; i <= 40; i++) {
+        struct mcpi_credential token = old_token();
+        struct scene s;
+
+        refresh_open(&s);
+        store_put(&s.store, "the token", STORED("geheim-old", "geheim-refresh", ""));
+        begin(&s, MCPI_FLOW_RENEW, &token);
+        s.st.mem->fail_at = s.st.mem->total + i;
+        token_says(&s, 200, TOKEN_JSON(",'refresh_token':'geheim-r2'"));
+        s.st.mem->fail_at = 0;
+        if (s.done && s.status == 0 && !strstr(s.store.log, "save")) {
+            untried++;
+            token.access = "geheim-new";
+            token.refresh = "geheim-r2";
+            renewed(&s, &token);
+            scene_settle(&s);
+            assert_value(token_asked(&s)->body, "refresh_token", "geheim-r2");
+        }
+        scene_close(&s);
+    }
+    assert_true(untried > 0);
 }
 
 /* ---- refused --------------------------------------------------------------------------- */
@@ -789,6 +839,7 @@ TEST_MAIN(TEST(a_token_is_renewed_under_the_lock),
           TEST(a_store_without_a_lock_needs_none),
           TEST(a_token_that_cannot_be_kept_is_good_all_the_same),
           TEST(what_could_not_be_kept_is_newer_than_what_is),
+          TEST(what_nobody_tried_to_keep_is_newer_too),
           TEST(a_token_that_is_lost_is_said_to_be_lost),
           TEST(who_cannot_refresh_signs_in_again),
           TEST(who_does_not_sign_in_then_has_lost_it),
