@@ -26,6 +26,8 @@
     "{'iss':'" ISSUER "','aud':'" RESOURCE "','exp':1800000600,'sub':'" sub \
     "','client_id':'app','who':'" sub "'" more "}"
 #define ANN(more) CLAIMS_OF("ann", more)
+/* Any other. */
+#define WITH(iss, aud, rest) "{'iss':'" iss "','aud':" aud ",'sub':'ann'" rest "}"
 #define HEAD_EC "{'alg':'ES256','kid':'one'}"
 #define SET_EC                                                                   \
     "{\"keys\":[{\"kid\":\"one\",\"crv\":\"P-256\",\"kty\":\"EC\",\"x\":\"" EC_X \
@@ -178,6 +180,89 @@ watch_refuses(struct watch *w, const char *head, const char *claims, const char 
         why);
     watch_refused(w, 401, challenge);
     assert_int_equal(w->f.served, served);
+}
+
+/* ---- what a call of `t` needs ---------------------------------------------- */
+
+/* For .needs, with .user: a text of 64 bytes, where what was asked is written. */
+static inline const char *
+watch_needs(void *user, const char *method, const char *name)
+{
+    char *seen = user;
+
+    (void)snprintf(seen, 64, "%s %s", method, name);
+    if (strcmp(method, "tools/call") == 0 && strcmp(name, "t") == 0)
+        return "tools:t mcp";
+    return NULL;
+}
+
+#define SAYS_MISSING                                                                  \
+    "Bearer error=\"insufficient_scope\", error_description=\"the token has not all " \
+    "scopes that are needed\", scope=\"mcp tools:t\", " SAYS_DOCUMENT
+
+/* The same call, in a body that is longer than a stranger's may be. */
+static inline void
+watch_call_long(struct watch *w, const char *claims)
+{
+    static char big[70000];
+    struct token token;
+
+    memset(big, ' ', sizeof(big) - 1);
+    memcpy(big, MODERN_CALL("1"), strlen(MODERN_CALL("1")));
+    token_make(&token, HEAD_EC, claims, EC_PRIVATE);
+    watch_begin(w, "Bearer", token.text.data, NULL, MODERN_T, big);
+    token_done(&token);
+}
+
+/* ---- keys that are fetched -------------------------------------------------- */
+
+#define WATCH_FETCHING MCP_GUARD_OPTIONS(.jwks_uri = KEYS_URL)
+
+static inline void
+watch_keys_come(struct watch *w, int status, const char *set)
+{
+    struct fake_fetch *get = fake_last(&w->fetcher);
+
+    assert_string_equal(get->url, KEYS_URL);
+    fake_answer(get, status, "application/json", set);
+    front_run(&w->f);
+}
+
+/* ---- proofs ----------------------------------------------------------------- */
+
+#define THUMB "oKIywvGUpTVTyxMQ3bwIIeQUudfr_CkLMjCE19ECD-U" /* of EC_PUBLIC */
+#define BOUND ANN(",'cnf':{'jkt':'" THUMB "'}")
+
+/* A proof by that key, of a call with that token. */
+struct proof {
+    struct mcpi_buf text;
+    struct mcpi_dpop what;
+};
+
+static inline void
+proof_init(struct proof *p, const struct watch *w, const char *token)
+{
+    mcpi_buf_init(&p->text, NULL, 4096);
+    p->what = (struct mcpi_dpop){
+        .method = "POST", .url = RESOURCE, .token = token, .now = w->unix_time};
+}
+
+static inline const char *
+proof_write(struct proof *p, const char *key_text)
+{
+    struct mcpi_key *key = key_of(key_text);
+
+    mcpi_buf_clear(&p->text);
+    assert_int_equal(mcpi_dpop_write(key, &p->what, &p->text), 0);
+    mcpi_buf_char(&p->text, '\0');
+    mcpi_key_unref(key);
+    return p->text.data;
+}
+
+static inline void
+watch_call_bound(struct watch *w, const struct token *token, const char *proof)
+{
+    watch_begin(w, "DPoP", token->text.data, proof, MODERN_T, MODERN_CALL("1"));
 }
 
 #endif
