@@ -58,7 +58,8 @@ MCP_API const char *mcp_http_header(const mcp_http_request *request, const char 
 /*
  * Asked for each request before anything of it is served. Answer the ticket once, with
  * allow or deny, from inside or later, from any thread. A client that leaves meanwhile
- * is not served: the answer then goes nowhere, but must still be given.
+ * is not served: the answer then goes nowhere, but must still be given. But what it has
+ * said to its session counts: a cancel, an answer, a DELETE.
  *
  * The principal names the credential: a session belongs to the one that opened it, and
  * nobody else finds it (D20); what a client brings back sealed is good for the same one

@@ -109,7 +109,7 @@ table_drop(struct mcpi_endpoint *endpoint)
 
 struct wanted {
     char id[MCPI_SESSION_ID]; /* "": none */
-    const char *principal;
+    const char *principal;    /* NULL: whosoever */
 };
 
 static bool
@@ -119,7 +119,7 @@ session_matches(const struct mcpi_map_node *node, const void *key)
     const struct wanted *wanted = key;
 
     return mcpi_session_id_is(s->id, wanted->id) &&
-           mcpi_session_id_is(s->principal, wanted->principal);
+           (!wanted->principal || mcpi_session_id_is(s->principal, wanted->principal));
 }
 
 static struct session *
@@ -542,6 +542,16 @@ mcpi_http_2024_elsewhere(const struct mcpi_endpoint *endpoint,
     query_read(in, id);
     return mcpi_session_shard(id, ret_shard) == 0 &&
            *ret_shard != endpoint->opt.shard && *ret_shard < endpoint->opt.shards;
+}
+
+bool
+mcpi_http_2024_is_named(const struct mcpi_endpoint *endpoint,
+                        const struct mcpi_http_in *in)
+{
+    struct wanted wanted = {.principal = NULL};
+
+    query_read(in, wanted.id);
+    return mcpi_http_2024_wants(endpoint, in) && session_find(endpoint, &wanted);
 }
 
 static void

@@ -449,22 +449,35 @@ session_has_id(const struct mcpi_map_node *node, const void *id)
     return mcpi_session_id_is(id, MCPI_CONTAINER(node, struct mcpi_session, by_id)->id);
 }
 
-struct mcpi_session *
-mcpi_session_find(struct mcpi_endpoint *endpoint, const char *id, const char *principal)
+static struct mcpi_session *
+session_of_id(const struct mcpi_endpoint *endpoint, const char *id)
 {
     struct mcpi_map_node *node;
-    struct mcpi_session *session;
 
     if (strlen(id) >= MCPI_SESSION_ID)
         return NULL;
     node = mcpi_map_find(&endpoint->sessions, id_hash(endpoint, id), session_has_id,
                          id);
-    if (!node)
-        return NULL;
-    session = MCPI_CONTAINER(node, struct mcpi_session, by_id);
-    if (!mcpi_session_id_is(principal ? principal : "", session->principal))
+    return node ? MCPI_CONTAINER(node, struct mcpi_session, by_id) : NULL;
+}
+
+struct mcpi_session *
+mcpi_session_find(struct mcpi_endpoint *endpoint, const char *id, const char *principal)
+{
+    struct mcpi_session *session = session_of_id(endpoint, id);
+
+    if (!session || !mcpi_session_id_is(principal ? principal : "", session->principal))
         return NULL;
     return session;
+}
+
+bool
+mcpi_session_is_named(const struct mcpi_endpoint *endpoint,
+                      const struct mcpi_http_in *in)
+{
+    const char *id = mcpi_http_get(in, "mcp-session-id", NULL);
+
+    return id && session_of_id(endpoint, id);
 }
 
 /* ---- GET ------------------------------------------------------------------- */

@@ -6,6 +6,10 @@
  *                    -> ORPHAN  the client or the endpoint is gone: the answer goes
  *                               nowhere, and whoever gives it frees the ticket (E20)
  *
+ * What is said to a session counts though its client has left: a cancel, an answer, its
+ * end. So its ticket stays, and it is served for a turn that takes everything and tells
+ * nobody. A request is not: nobody is left who would want it (D22).
+ *
  * The step to a state is the last that its maker does with the ticket, unless it is the
  * new owner: ASKED, ANSWERED, WAITING and POSTED are the loop's, ORPHAN is the hook's.
  * So an orphan's answer touches nothing of a server that may be gone.
@@ -18,8 +22,9 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "link/http_2024.h"
 #include "link/http_copy.h"
-#include "link/http_endpoint.h"
+#include "link/http_session.h"
 #include "wire/rpc.h"
 #include "json/value.h"
 
@@ -40,7 +45,7 @@ struct mcp_http_ticket {
     struct mcpi_loop *loop;
     struct mcpi_endpoint *endpoint;
     struct mcpi_turn *turn;  /* NULL: the client has left */
-    struct mcpi_http_in *in; /* a copy, once it waits; or NULL */
+    struct mcpi_http_in *in; /* a copy, while it waits to be served; or NULL */
     atomic_int state;
     pid_t pid;               /* who waits; set before it does. 0: nobody has */
     int status;              /* 0: allowed */
@@ -304,6 +309,76 @@ ticket_conclude(mcp_http_ticket *ticket, struct mcpi_turn *turn,
                            &who);
 }
 
+/* ---- whose client has left -------------------------------------------------- */
+
+static bool
+nobody_takes(struct mcpi_turn *turn, const struct mcpi_http_out *out)
+{
+    (void)turn, (void)out;
+    return true;
+}
+
+static bool
+nobody_reads(struct mcpi_turn *turn, const char *data, size_t len)
+{
+    (void)turn, (void)data, (void)len;
+    return true;
+}
+
+static void
+nobody_hears(struct mcpi_turn *turn)
+{
+    (void)turn;
+}
+
+static const struct mcpi_turn_ops nobody = {.reply = nobody_takes,
+                                            .open = nobody_takes,
+                                            .write = nobody_reads,
+                                            .end = nobody_hears,
+                                            .abort = nobody_hears};
+
+/* As if they had left behind the first step, not before. */
+static void
+ticket_conclude_alone(mcp_http_ticket *ticket)
+{
+    struct mcpi_turn turn = {.ops = &nobody};
+
+    ticket_conclude(ticket, &turn, ticket->in);
+    mcpi_turn_gone(&turn);
+}
+
+/* A session that is there: who can name it has been let in before, and strangers who leave
+ * are forgotten at once. */
+static bool
+ticket_names_session(const mcp_http_ticket *ticket)
+{
+    return mcpi_session_is_named(ticket->endpoint, ticket->in) ||
+           mcpi_http_2024_is_named(ticket->endpoint, ticket->in);
+}
+
+/* What cannot be read, if only for want of memory, asks nothing either. */
+static bool
+ticket_asks(const mcp_http_ticket *ticket)
+{
+    const struct mcpi_engine *engine = ticket->endpoint->engine;
+    const struct mcpi_json_limits limits = {mcpi_engine_max_bytes(engine),
+                                            mcpi_engine_max_depth(engine)};
+    const struct mcpi_http_in *in = ticket->in;
+    struct mcpi_rpc rpc;
+    mcp_doc *doc;
+
+    if (in->method != MCPI_HTTP_POST)
+        return in->method != MCPI_HTTP_DELETE;
+    if (mcpi_doc_parse(ticket->endpoint->mem, in->body, in->body_len, &limits, &doc) <
+        0)
+        return false;
+    mcpi_rpc_read(mcp_doc_root(doc), &rpc);
+    mcp_doc_free(doc);
+    return rpc.kind == MCPI_RPC_REQUEST;
+}
+
+/* ---- waiting ---------------------------------------------------------------- */
+
 static void
 on_post(struct mcpi_post *post)
 {
@@ -316,6 +391,8 @@ on_post(struct mcpi_post *post)
         turn->served = NULL;
         turn->by = NULL;
         ticket_conclude(ticket, turn, ticket->in);
+    } else if (ticket->in) {
+        ticket_conclude_alone(ticket);
     }
     ticket_free(ticket);
     mcpi_endpoint_check(endpoint);
@@ -343,7 +420,9 @@ on_gone(struct mcpi_turn *turn)
     mcp_http_ticket *ticket = turn->by;
 
     turn->by = NULL;
-    ticket_abandon(ticket);
+    ticket->turn = NULL;
+    if (!ticket_names_session(ticket) || ticket_asks(ticket))
+        ticket_abandon(ticket);
 }
 
 static const struct mcpi_turn_served ticket_served = {.gone = on_gone};

@@ -494,6 +494,46 @@ D20_a_cancel_by_another_credential_cancels_nothing(void **state)
     watch_close(&w);
 }
 
+/* A session of who is let in by that verifier: its header. */
+static void
+watch_greet(struct watch *w, char session[128])
+{
+    const char *at;
+
+    watch_begin(w, "Bearer", "opaque", NULL, PLAIN, HELLO);
+    at = strstr(w->v.said, "Mcp-Session-Id: ");
+    assert_non_null(at);
+    (void)snprintf(session, 128, "%.*s\n", (int)strcspn(at, "\n"), at);
+    watch_gives(w, 200);
+}
+
+static void
+D17_a_session_ends_though_its_client_leaves_while_the_token_is_checked(void **state)
+{
+    struct verifier v = {.now = true, .identity = MCP_IDENTITY(.principal = "ann")};
+    char session[128], headers[512];
+    struct visit held;
+    struct watch w;
+
+    (void)state;
+    watch_open(&w, VERIFYING(&v, .name = "x"));
+    watch_greet(&w, session);
+    (void)snprintf(headers, sizeof(headers), PLAIN "%sAuthorization: Bearer opaque\n",
+                   session);
+    front_post(&w.f, &held, headers, LEGACY_HOLD("1"));
+    assert_int_equal(w.f.job_count, 1);
+    v.now = false;
+    front_ask(&w.f, &w.v, "DELETE", headers, NULL);
+    mcpi_turn_gone(&w.v.turn);
+    mcp_token_accept(v.check, &v.identity);
+    front_run(&w.f);
+    assert_int_equal(w.f.canceled, 1);
+    assert_int_equal(w.v.replies, 0);
+    visit_done(&w.v);
+    visit_done(&held);
+    watch_close(&w);
+}
+
 /* ---- memory ------------------------------------------------------------------- */
 
 static void
@@ -538,4 +578,5 @@ TEST_MAIN(
     TEST(a_verdict_may_come_late_from_anywhere),
     TEST(a_verifier_says_which_key_a_token_is_bound_to),
     TEST(D20_a_cancel_by_another_credential_cancels_nothing),
+    TEST(D17_a_session_ends_though_its_client_leaves_while_the_token_is_checked),
     TEST(want_of_memory_costs_one_request))

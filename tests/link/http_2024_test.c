@@ -369,6 +369,47 @@ a_session_is_found_by_its_own_principal_only(void **state)
 }
 
 static void
+identify_later(void *user, const mcp_http_request *request, mcp_http_ticket *ticket)
+{
+    (void)request;
+    *(mcp_http_ticket **)user = ticket;
+}
+
+/* A lost connection for a message is not a lost stream. */
+static void
+D23_a_cancel_counts_though_its_client_leaves_while_it_is_asked(void **state)
+{
+    struct site *s = site_start();
+    mcp_http_ticket *ticket = NULL;
+    char target[POST_MAX], who[8] = "alice";
+    struct mcpi_http_in in;
+    struct carrier c, other;
+
+    (void)state;
+    s->http.identify = identify;
+    s->http.identify_user = who;
+    site_open(s, false);
+    site_greet(s, &c);
+    assert_int_equal(site_post(s, &c, LEGACY_TOOL("2", "hold")), 202);
+    s->http.identify = identify_later;
+    s->http.identify_user = &ticket;
+    where_to_post(&c, target);
+    for (int i = 0; i < 2; i++) {
+        in = request_of(MCPI_HTTP_POST, target, post_fields, 2, CANCEL("2"));
+        site_serve(s, &other, &in);
+        mcpi_turn_gone(&other.turn);
+        mcp_http_allow(ticket, i == 0 ? "bob" : "alice");
+        site_run(s);
+        assert_int_equal(other.replies, 0);
+        carrier_done(&other);
+        assert_int_equal(atomic_load(&s->told), i);
+    }
+    mcpi_turn_gone(&c.turn);
+    carrier_done(&c);
+    site_free(s);
+}
+
+static void
 too_many_sessions_are_turned_away(void **state)
 {
     struct site *s = site_start();
@@ -608,6 +649,7 @@ TEST_MAIN(TEST(the_first_event_names_where_to_post),
           TEST(D23_a_stream_may_be_lost_while_it_is_written_to),
           TEST(a_session_that_is_not_known_is_not_found),
           TEST(a_session_is_found_by_its_own_principal_only),
+          TEST(D23_a_cancel_counts_though_its_client_leaves_while_it_is_asked),
           TEST(too_many_sessions_are_turned_away),
           TEST(what_is_no_message_is_refused_and_nothing_else_is_lost),
           TEST(other_methods_and_types_are_refused),

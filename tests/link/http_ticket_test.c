@@ -389,6 +389,143 @@ E20_a_client_may_leave_while_the_answer_comes_home(void **state)
     front_close(&d.f);
 }
 
+/* ---- who leaves, and has said something to a session ----------------------- */
+
+/* alice has a session, and a request held in it: the headers of her next one. */
+static void
+door_hold(struct door *d, struct visit *held, char headers[1024])
+{
+    char session[128];
+
+    door_open(d);
+    d->now = true;
+    d->principal = "alice";
+    front_hello(&d->f, session);
+    front_with(headers, 1024, PLAIN, session);
+    front_post(&d->f, held, headers, LEGACY_HOLD("1"));
+    assert_int_equal(d->f.job_count, 1);
+    d->now = false;
+}
+
+/* It comes, its client leaves, and then it is known that it was who. */
+static void
+door_post_and_leave(struct door *d, const char *who, const char *headers,
+                    const char *body)
+{
+    struct visit v;
+
+    d->principal = who;
+    front_post(&d->f, &v, headers, body);
+    mcpi_turn_gone(&v.turn);
+    front_run(&d->f);
+    door_answer(d);
+    front_run(&d->f);
+    assert_int_equal(v.replies + v.opens + v.ends + v.aborts, 0);
+    assert_true(mcpi_list_empty(&d->f.endpoint->tickets));
+    visit_done(&v);
+}
+
+static void
+D13_a_cancel_counts_though_its_client_leaves_while_it_is_asked(void **state)
+{
+    char headers[1024];
+    struct visit held;
+    struct door d;
+
+    (void)state;
+    door_hold(&d, &held, headers);
+    door_post_and_leave(&d, "bob", headers, CANCEL("1")); /* D20 */
+    d.deny = 401;
+    door_post_and_leave(&d, "alice", headers, CANCEL("1"));
+    d.deny = 0;
+    assert_int_equal(d.f.told, 0);
+    door_post_and_leave(&d, "alice", headers, CANCEL("1"));
+    assert_int_equal(d.f.canceled, 1);
+    visit_done(&held);
+    front_close(&d.f);
+}
+
+static void
+D13_a_cancel_counts_though_its_client_leaves_while_the_answer_comes(void **state)
+{
+    struct visit held, v;
+    char headers[1024];
+    struct door d;
+
+    (void)state;
+    door_hold(&d, &held, headers);
+    front_post(&d.f, &v, headers, CANCEL("1"));
+    door_answer(&d);
+    mcpi_turn_gone(&v.turn);
+    front_run(&d.f);
+    assert_int_equal(d.f.canceled, 1);
+    visit_done(&v);
+    visit_done(&held);
+    front_close(&d.f);
+}
+
+/* Nobody is left who would want it, and nobody could cancel what did not begin. */
+static void
+D22_a_request_is_not_served_though_it_names_a_session(void **state)
+{
+    char headers[1024];
+    struct visit held;
+    struct door d;
+
+    (void)state;
+    door_hold(&d, &held, headers);
+    door_post_and_leave(&d, "alice", headers, LEGACY_HOLD("2"));
+    assert_int_equal(d.f.job_count, 1);
+    mcpi_turn_gone(&held.turn);
+    visit_done(&held);
+    front_close(&d.f);
+}
+
+/* Nobody keeps what a stranger has sent by naming a session that is none. */
+static void
+what_is_said_to_no_session_is_forgotten_with_its_client(void **state)
+{
+    struct door d;
+    struct visit v;
+
+    (void)state;
+    door_open(&d);
+    d.principal = "alice";
+    front_post(&d.f, &v, PLAIN "Mcp-Session-Id: 0-00000000000000000000000000000000\n",
+               CANCEL("1"));
+    mcpi_turn_gone(&v.turn);
+    assert_true(mcpi_list_empty(&d.f.endpoint->tickets));
+    door_answer(&d);
+    front_run(&d.f);
+    assert_int_equal(v.replies, 0);
+    visit_done(&v);
+    front_close(&d.f);
+}
+
+static void
+a_server_that_stops_waits_for_no_cancel_whose_client_has_left(void **state)
+{
+    struct visit held, v;
+    char headers[1024];
+    struct door d;
+
+    (void)state;
+    door_hold(&d, &held, headers);
+    front_post(&d.f, &v, headers, CANCEL("1"));
+    mcpi_turn_gone(&v.turn);
+    assert_false(mcpi_list_empty(&d.f.endpoint->tickets));
+    mcpi_endpoint_close(d.f.endpoint);
+    assert_true(mcpi_list_empty(&d.f.endpoint->tickets));
+    door_answer(&d);
+    front_run(&d.f);
+    visit_done(&v);
+    mcpi_turn_gone(&held.turn);
+    visit_done(&held);
+    front_close(&d.f);
+}
+
+/* ---- its end --------------------------------------------------------------- */
+
 static void
 a_server_that_stops_does_not_wait_for_a_name(void **state)
 {
@@ -669,6 +806,11 @@ TEST_MAIN(TEST(an_answer_at_once_costs_no_copy),
           TEST(a_nonce_is_said_whatever_the_answer_is),
           TEST(E20_a_client_that_leaves_while_it_is_asked_is_not_served),
           TEST(E20_a_client_may_leave_while_the_answer_comes_home),
+          TEST(D13_a_cancel_counts_though_its_client_leaves_while_it_is_asked),
+          TEST(D13_a_cancel_counts_though_its_client_leaves_while_the_answer_comes),
+          TEST(D22_a_request_is_not_served_though_it_names_a_session),
+          TEST(what_is_said_to_no_session_is_forgotten_with_its_client),
+          TEST(a_server_that_stops_waits_for_no_cancel_whose_client_has_left),
           TEST(a_server_that_stops_does_not_wait_for_a_name),
           TEST(a_server_that_stops_does_not_wait_for_the_name_of_who_comes_later),
           TEST(a_server_that_stops_waits_for_an_answer_on_its_way),
