@@ -112,7 +112,8 @@ struct mcpi_endpoint {
     struct mcpi_list all_sessions; /* also those that are not found any more */
     size_t session_count;
     struct mcpi_list streams; /* all, with a turn or without */
-    struct mcpi_list tickets; /* somebody is asked who they are */
+    struct mcpi_list tickets; /* somebody is asked who they are; as they came */
+    size_t held_tickets;      /* of these: answered, and waiting for others */
     struct mcpi_buf scratch;  /* one message on its way out; has room for a frame */
     struct mcpi_buf refusal;  /* one refusal, likewise */
     struct mcpi_buf kept;     /* headers of one request, for its handler */
@@ -160,7 +161,7 @@ void mcpi_endpoint_forget_origins(struct mcpi_endpoint *endpoint);
 void mcpi_endpoint_greet_origin(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
                                 const struct mcpi_http_known *known);
 
-/* http_ticket.c: ask who this is, then dispatch. At the close, and once
+/* http_waiting.c: ask who this is, then dispatch. At the close, and once
  * all else has closed, whoever is still asked gets 503. */
 void mcpi_endpoint_identify(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
                             const struct mcpi_http_in *in);

@@ -410,6 +410,43 @@ D23_a_cancel_counts_though_its_client_leaves_while_it_is_asked(void **state)
 }
 
 static void
+D23_a_cancel_does_not_overtake_its_request(void **state)
+{
+    static const char *const bodies[] = {LEGACY_TOOL("2", "hold"), CANCEL("2")};
+    struct site *s = site_start();
+    mcp_http_ticket *tickets[2];
+    char target[POST_MAX], who[8] = "alice";
+    struct carrier c, others[2];
+    struct mcpi_http_in in;
+
+    (void)state;
+    s->http.identify = identify;
+    s->http.identify_user = who;
+    site_open(s, false);
+    site_greet(s, &c);
+    s->http.identify = identify_later;
+    where_to_post(&c, target);
+    for (int i = 0; i < 2; i++) {
+        s->http.identify_user = &tickets[i];
+        in = request_of(MCPI_HTTP_POST, target, post_fields, 2, bodies[i]);
+        site_serve(s, &others[i], &in);
+    }
+    for (int i = 1; i >= 0; i--) {
+        mcp_http_allow(tickets[i], "alice");
+        site_run(s);
+        assert_int_equal(others[1].replies, 1 - i);
+    }
+    assert_int_equal(atomic_load(&s->told), 1);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(others[i].status, 202);
+        carrier_done(&others[i]);
+    }
+    mcpi_turn_gone(&c.turn);
+    carrier_done(&c);
+    site_free(s);
+}
+
+static void
 too_many_sessions_are_turned_away(void **state)
 {
     struct site *s = site_start();
@@ -650,6 +687,7 @@ TEST_MAIN(TEST(the_first_event_names_where_to_post),
           TEST(a_session_that_is_not_known_is_not_found),
           TEST(a_session_is_found_by_its_own_principal_only),
           TEST(D23_a_cancel_counts_though_its_client_leaves_while_it_is_asked),
+          TEST(D23_a_cancel_does_not_overtake_its_request),
           TEST(too_many_sessions_are_turned_away),
           TEST(what_is_no_message_is_refused_and_nothing_else_is_lost),
           TEST(other_methods_and_types_are_refused),

@@ -1,0 +1,369 @@
+/*
+ * http_waiting.c - those who come, are asked who they are, and wait for the answer
+ *
+ * What is said to a session counts though its client has left: a cancel, an answer, its
+ * end. So its ticket stays, and it is served for a turn that takes everything and tells
+ * nobody. A request is not: nobody is left who would want it (D22).
+ *
+ * And a cancel must not be served before its request, or it finds nothing and the request
+ * runs on: if it is known sooner who sent the cancel, it waits until the request has been
+ * served, or has left.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "link/http_2024.h"
+#include "link/http_copy.h"
+#include "link/http_gist.h"
+#include "link/http_session.h"
+#include "link/http_ticket.h"
+#include "wire/rpc.h"
+
+/* ---- whose client has left -------------------------------------------------- */
+
+static bool
+nobody_takes(struct mcpi_turn *turn, const struct mcpi_http_out *out)
+{
+    (void)turn, (void)out;
+    return true;
+}
+
+static bool
+nobody_reads(struct mcpi_turn *turn, const char *data, size_t len)
+{
+    (void)turn, (void)data, (void)len;
+    return true;
+}
+
+static void
+nobody_hears(struct mcpi_turn *turn)
+{
+    (void)turn;
+}
+
+static const struct mcpi_turn_ops nobody = {.reply = nobody_takes,
+                                            .open = nobody_takes,
+                                            .write = nobody_reads,
+                                            .end = nobody_hears,
+                                            .abort = nobody_hears};
+
+/* As if they had left behind the first step, not before. */
+static void
+ticket_conclude_alone(mcp_http_ticket *ticket)
+{
+    struct mcpi_turn turn = {.ops = &nobody};
+
+    mcpi_http_ticket_conclude(ticket, &turn, ticket->in);
+    mcpi_turn_gone(&turn);
+}
+
+/* A session that is there: who can name it has been let in before, and strangers who leave
+ * are forgotten at once. */
+static bool
+ticket_names_session(const mcp_http_ticket *ticket)
+{
+    return mcpi_session_is_named(ticket->endpoint, ticket->in) ||
+           mcpi_http_2024_is_named(ticket->endpoint, ticket->in);
+}
+
+static void
+gist_read(const struct mcpi_endpoint *endpoint, const struct mcpi_http_in *in,
+          struct mcpi_http_gist *ret)
+{
+    const struct mcpi_json_limits limits = {mcpi_engine_max_bytes(endpoint->engine),
+                                            mcpi_engine_max_depth(endpoint->engine)};
+
+    mcpi_http_gist_read(endpoint->mem, &limits, in, ret);
+}
+
+static bool
+ticket_asks(const mcp_http_ticket *ticket)
+{
+    struct mcpi_http_gist gist;
+
+    gist_read(ticket->endpoint, ticket->in, &gist);
+    mcpi_http_gist_done(&gist);
+    return gist.kind == MCPI_GIST_ASKS;
+}
+
+/* ---- order ------------------------------------------------------------------ */
+
+/* What tells its session from others, if it names one; NULL: none. A client of the old
+ * transport posts to where its session's first event said. */
+static const char *
+session_key(const struct mcpi_endpoint *endpoint, const struct mcpi_http_in *in)
+{
+    const char *id = mcpi_http_get(in, "mcp-session-id", NULL);
+
+    if (!id && mcpi_http_2024_wants(endpoint, in))
+        return in->target;
+    return id;
+}
+
+/* At node or behind it: one that is for that session; NULL: none. */
+static mcp_http_ticket *
+ticket_find_fellow(const struct mcpi_endpoint *endpoint, const struct mcpi_list *node,
+                   const char *key)
+{
+    mcp_http_ticket *ticket;
+
+    for (; node != &endpoint->tickets; node = node->next) {
+        ticket = MCPI_CONTAINER(node, mcp_http_ticket, in_endpoint);
+        if (ticket->session && strcmp(ticket->session, key) == 0)
+            return ticket;
+    }
+    return NULL;
+}
+
+static bool
+ticket_is_for(const mcp_http_ticket *ticket, const struct mcpi_http_gist *cancel)
+{
+    struct mcpi_http_gist gist;
+    bool is;
+
+    gist_read(ticket->endpoint, ticket->in, &gist);
+    is = mcpi_http_gist_is_for(cancel, &gist);
+    mcpi_http_gist_done(&gist);
+    return is;
+}
+
+/* Is it a cancel whose request came before it, and is still asked who it is? */
+static bool
+ticket_is_early(const mcp_http_ticket *ticket, const struct mcpi_http_in *in)
+{
+    const struct mcpi_endpoint *endpoint = ticket->endpoint;
+    const char *key = ticket->status == 0 ? session_key(endpoint, in) : NULL;
+    const mcp_http_ticket *other = NULL;
+    struct mcpi_http_gist gist;
+    bool early = false;
+
+    if (key)
+        other = ticket_find_fellow(endpoint, endpoint->tickets.next, key);
+    if (!other || other == ticket)
+        return false;
+    gist_read(endpoint, in, &gist);
+    while (gist.kind == MCPI_GIST_CANCELS && !early && other && other != ticket) {
+        early = ticket_is_for(other, &gist);
+        other = ticket_find_fellow(endpoint, other->in_endpoint.next, key);
+    }
+    mcpi_http_gist_done(&gist);
+    return early;
+}
+
+/* ---- its end ----------------------------------------------------------------- */
+
+static void
+ticket_leave(mcp_http_ticket *ticket)
+{
+    mcpi_list_remove(&ticket->in_endpoint);
+    if (ticket->held)
+        ticket->endpoint->held_tickets--;
+    ticket->held = false;
+}
+
+static void
+ticket_serve(mcp_http_ticket *ticket)
+{
+    struct mcpi_turn *turn = ticket->turn;
+
+    ticket_leave(ticket);
+    if (turn) {
+        turn->served = NULL;
+        turn->by = NULL;
+        mcpi_http_ticket_conclude(ticket, turn, ticket->in);
+    } else if (ticket->in) {
+        ticket_conclude_alone(ticket);
+    }
+    mcpi_http_ticket_free(ticket);
+}
+
+/* One that was held, and is not early any more; NULL: none. */
+static mcp_http_ticket *
+ticket_find_due(const struct mcpi_endpoint *endpoint)
+{
+    const struct mcpi_list *node = endpoint->tickets.next;
+    mcp_http_ticket *ticket;
+
+    if (endpoint->held_tickets == 0)
+        return NULL;
+    for (; node != &endpoint->tickets; node = node->next) {
+        ticket = MCPI_CONTAINER(node, mcp_http_ticket, in_endpoint);
+        if (ticket->held && !ticket_is_early(ticket, ticket->in))
+            return ticket;
+    }
+    return NULL;
+}
+
+/* One has left: others may have waited for that. */
+static void
+tickets_go_on(struct mcpi_endpoint *endpoint)
+{
+    mcp_http_ticket *ticket;
+
+    while ((ticket = ticket_find_due(endpoint)) != NULL)
+        ticket_serve(ticket);
+    mcpi_endpoint_check(endpoint);
+}
+
+static void
+ticket_hold(mcp_http_ticket *ticket)
+{
+    ticket->held = true;
+    ticket->endpoint->held_tickets++;
+}
+
+static void
+on_post(struct mcpi_post *post)
+{
+    mcp_http_ticket *ticket = MCPI_CONTAINER(post, mcp_http_ticket, post);
+    struct mcpi_endpoint *endpoint = ticket->endpoint;
+
+    if (ticket->in && ticket_is_early(ticket, ticket->in)) {
+        ticket_hold(ticket);
+        return;
+    }
+    ticket_serve(ticket);
+    tickets_go_on(endpoint);
+}
+
+/* Nobody is left who would want the answer. */
+static void
+ticket_abandon(mcp_http_ticket *ticket)
+{
+    struct mcpi_endpoint *endpoint = ticket->endpoint;
+
+    ticket->turn = NULL;
+    mcpi_http_ticket_drop_copy(ticket);
+    if (ticket->held) {
+        ticket_leave(ticket);
+        mcpi_http_ticket_free(ticket);
+    } else if (atomic_load(&ticket->state) == MCPI_TICKET_WAITING) {
+        ticket_leave(ticket);
+        if (!mcpi_http_ticket_step(ticket, MCPI_TICKET_WAITING, MCPI_TICKET_ORPHAN))
+            mcpi_list_append(&endpoint->tickets, &ticket->in_endpoint); /* posted now */
+    } /* else its post frees it */
+    mcpi_endpoint_check(endpoint);
+}
+
+static void
+on_gone(struct mcpi_turn *turn)
+{
+    mcp_http_ticket *ticket = turn->by;
+    struct mcpi_endpoint *endpoint = ticket->endpoint;
+
+    turn->by = NULL;
+    ticket->turn = NULL;
+    if (ticket_names_session(ticket) && !ticket_asks(ticket))
+        return;
+    ticket_abandon(ticket);
+    tickets_go_on(endpoint);
+}
+
+static const struct mcpi_turn_served ticket_served = {.gone = on_gone};
+
+void
+mcpi_endpoint_drop_tickets(struct mcpi_endpoint *endpoint)
+{
+    struct mcpi_list waiting;
+    struct mcpi_list *node;
+    struct mcpi_turn *turn;
+    mcp_http_ticket *ticket;
+
+    mcpi_list_init(&waiting);
+    while ((node = mcpi_list_pop(&endpoint->tickets)) != NULL)
+        mcpi_list_append(&waiting, node);
+    while ((node = mcpi_list_pop(&waiting)) != NULL) {
+        ticket = MCPI_CONTAINER(node, mcp_http_ticket, in_endpoint);
+        mcpi_list_append(&endpoint->tickets, node);
+        turn = ticket->turn;
+        ticket_abandon(ticket);
+        if (turn)
+            mcpi_endpoint_refuse(endpoint, turn, 503, NULL, MCPI_RPC_INTERNAL_ERROR,
+                                 "The server is stopping");
+    }
+}
+
+/* ---- asking ---------------------------------------------------------------- */
+
+/* From now on it is one of those who wait; false: no memory. */
+static bool
+ticket_enter(mcp_http_ticket *ticket, struct mcpi_turn *turn,
+             const struct mcpi_http_in *in)
+{
+    if (!ticket->in)
+        ticket->in = mcpi_http_in_copy(&ticket->mem, in, SIZE_MAX);
+    if (!ticket->in)
+        return false;
+    ticket->session = session_key(ticket->endpoint, ticket->in);
+    ticket->turn = turn;
+    turn->served = &ticket_served;
+    turn->by = ticket;
+    mcpi_list_append(&ticket->endpoint->tickets, &ticket->in_endpoint);
+    return true;
+}
+
+static void
+endpoint_refuse_memory(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn)
+{
+    mcpi_endpoint_refuse(endpoint, turn, 503, NULL, MCPI_RPC_INTERNAL_ERROR,
+                         "Out of memory");
+}
+
+/* The hook has returned without an answer. False: the answer came meanwhile. */
+static bool
+ticket_wait(mcp_http_ticket *ticket, struct mcpi_turn *turn,
+            const struct mcpi_http_in *in)
+{
+    struct mcpi_endpoint *endpoint = ticket->endpoint;
+
+    ticket->pid = getpid();
+    if (!ticket_enter(ticket, turn, in)) {
+        if (!mcpi_http_ticket_step(ticket, MCPI_TICKET_ASKED, MCPI_TICKET_ORPHAN))
+            return false;
+        endpoint_refuse_memory(endpoint, turn); /* the ticket is not ours any more */
+        return true;
+    }
+    if (mcpi_http_ticket_step(ticket, MCPI_TICKET_ASKED, MCPI_TICKET_WAITING)) {
+        mcpi_endpoint_check(endpoint); /* there may be nothing left to wait for */
+        return true;
+    }
+    mcpi_list_remove(&ticket->in_endpoint);
+    turn->served = NULL;
+    turn->by = NULL;
+    return false;
+}
+
+/* The answer is here before the hook has returned. */
+static void
+ticket_go(mcp_http_ticket *ticket, struct mcpi_turn *turn,
+          const struct mcpi_http_in *in)
+{
+    if (!ticket_is_early(ticket, in)) {
+        mcpi_http_ticket_conclude(ticket, turn, in);
+        mcpi_http_ticket_free(ticket);
+    } else if (ticket_enter(ticket, turn, in)) {
+        ticket_hold(ticket);
+    } else {
+        endpoint_refuse_memory(ticket->endpoint, turn);
+        mcpi_http_ticket_free(ticket);
+    }
+}
+
+void
+mcpi_endpoint_identify(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
+                       const struct mcpi_http_in *in)
+{
+    const mcp_http_options *http = endpoint->http;
+    const mcp_http_request request = mcpi_http_ticket_request(in);
+    mcp_http_ticket *ticket = mcpi_http_ticket_new(endpoint);
+
+    if (!ticket) {
+        endpoint_refuse_memory(endpoint, turn);
+        return;
+    }
+    ticket->post.fn = on_post;
+    http->identify(http->identify_user, &request, ticket);
+    if (atomic_load(&ticket->state) != MCPI_TICKET_ASKED ||
+        !ticket_wait(ticket, turn, in))
+        ticket_go(ticket, turn, in);
+}
