@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -79,6 +80,20 @@ mcpi_http_in_copy(const mcp_allocator *mem, const struct mcpi_http_in *in,
     if (in->body_len <= max_body)
         copy->in.body = mcpi_text_stow(&at, in->body ? in->body : "", body_len);
     return &copy->in;
+}
+
+void
+mcpi_http_in_free(const mcp_allocator *mem, struct mcpi_http_in *copy)
+{
+    struct request *request = (struct request *)copy;
+
+    for (size_t i = 0; copy && i < copy->field_count; i++) {
+        char *value = (char *)(uintptr_t)request->fields[i].value;
+
+        if (strcasecmp(request->fields[i].name, "Authorization") == 0)
+            explicit_bzero(value, strlen(value));
+    }
+    mcpi_free(mem, copy);
 }
 
 /* ---- pieces of answers --------------------------------------------------- */

@@ -5,11 +5,13 @@
 #include "base/list.h"
 #include "link/http.h"
 
-/* A copy of a request in one block, to be freed as such; what it holds is in->*. Values of
- * headers lose white space around them. A body longer than max_body is not copied: body
- * is NULL and body_len says how long it was. NULL: no memory. */
+/* A copy of a request in one block; what it holds is in->*. Values of headers lose white
+ * space around them. A body longer than max_body is not copied: body is NULL and body_len
+ * says how long it was. NULL: no memory. */
 struct mcpi_http_in *mcpi_http_in_copy(const mcp_allocator *mem,
                                        const struct mcpi_http_in *in, size_t max_body);
+/* Free it, and leave nothing behind of the credential in it. NULL ok */
+void mcpi_http_in_free(const mcp_allocator *mem, struct mcpi_http_in *copy);
 
 /* A piece of an answer. */
 struct mcpi_http_piece {

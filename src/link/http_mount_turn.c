@@ -138,7 +138,7 @@ turn_over(mcp_http_turn *turn)
         return;
     mcpi_list_remove(&turn->in_mount);
     turn_drop_kept(turn);
-    mcpi_free(mount->mem, turn->request);
+    mcpi_http_in_free(mount->mem, turn->request);
     turn->request = NULL;
     tell = mount->idle && mcpi_list_empty(&mount->turns);
     mcpi_mount_lock(mount);
@@ -313,7 +313,7 @@ turn_begin(mcp_http_turn *turn)
     turn->request = NULL;
     mcpi_list_append(&turn->mount->turns, &turn->in_mount);
     turn_serve(turn, request);
-    mcpi_free(turn->mount->mem, request);
+    mcpi_http_in_free(turn->mount->mem, request);
 }
 
 /* Not paused any more. */
@@ -383,7 +383,7 @@ mcpi_mount_turn_discard(mcp_http_turn *turn)
 {
     const mcp_allocator *mem = turn->mount->mem;
 
-    mcpi_free(mem, turn->request);
+    mcpi_http_in_free(mem, turn->request);
     mcpi_free(mem, turn);
 }
 

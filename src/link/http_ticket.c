@@ -3,11 +3,11 @@
 
 #include <mcp/auth.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "link/http_copy.h"
 #include "wire/rpc.h"
 #include "json/value.h"
 
@@ -42,13 +42,7 @@ mcpi_http_ticket_step(mcp_http_ticket *ticket, int from, int to)
 void
 mcpi_http_ticket_drop_copy(mcp_http_ticket *ticket)
 {
-    const struct mcpi_http_in *in = ticket->in;
-
-    for (size_t i = 0; in && i < in->field_count; i++)
-        if (strcasecmp(in->fields[i].name, "Authorization") == 0)
-            explicit_bzero((char *)(uintptr_t)in->fields[i].value,
-                           strlen(in->fields[i].value));
-    mcpi_free(&ticket->mem, ticket->in);
+    mcpi_http_in_free(&ticket->mem, ticket->in);
     ticket->in = NULL;
     ticket->session = NULL;
 }

@@ -55,6 +55,23 @@ a_request_is_copied_whole(void **state)
 }
 
 static void
+a_credential_is_not_left_behind(void **state)
+{
+    const mcp_http_field secret[] = {{"Host", "x"}, {"authorization", "Bearer geheim"}};
+    struct mcpi_http_in in = request();
+    struct test_mem mem;
+
+    (void)state;
+    test_mem_init(&mem);
+    mem.secret = "geheim";
+    in.fields = secret;
+    in.field_count = 2;
+    mcpi_http_in_free(&mem.allocator, mcpi_http_in_copy(&mem.allocator, &in, 3));
+    mcpi_http_in_free(&mem.allocator, NULL);
+    test_mem_done(&mem);
+}
+
+static void
 a_request_may_have_nothing_in_it(void **state)
 {
     struct mcpi_http_in in = {.method_name = "GET", .target = "/"};
@@ -161,7 +178,8 @@ without_memory_there_is_no_copy(void **state)
     test_mem_done(&mem);
 }
 
-TEST_MAIN(TEST(a_request_is_copied_whole), TEST(a_request_may_have_nothing_in_it),
+TEST_MAIN(TEST(a_request_is_copied_whole), TEST(a_credential_is_not_left_behind),
+          TEST(a_request_may_have_nothing_in_it),
           TEST(a_body_that_is_too_long_is_only_counted),
           TEST(a_head_passes_as_a_piece_and_back),
           TEST(without_memory_there_is_no_copy))

@@ -227,6 +227,35 @@ E18_threads_may_hand_in_pause_and_leave_at_any_moment(void **state)
     site_finish(s);
 }
 
+/* ---- what is copied --------------------------------------------------------- */
+
+/* Served, or left before that. */
+static void
+a_credential_is_not_left_behind(void **state)
+{
+    struct site *s = site_start(false);
+    mcp_http_field fields[16];
+    struct mcpi_http_in in;
+    struct user u;
+
+    (void)state;
+    s->mem.secret = "geheim";
+    for (int i = 0; i < 2; i++) {
+        in = modern_call("echo", MODERN_TOOL("7", "echo"));
+        assert_true(in.field_count < 16);
+        memcpy(fields, in.fields, in.field_count * sizeof(fields[0]));
+        fields[in.field_count++] = (mcp_http_field){"Authorization", "Bearer geheim"};
+        in.fields = fields;
+        assert_int_equal(user_serve(&u, s, &in), 0);
+        if (i == 1)
+            user_free(&u);
+        site_run(s);
+        assert_int_equal(u.begins, 1 - i);
+        user_done(&u);
+    }
+    site_finish(s);
+}
+
 TEST_MAIN(TEST(E18_a_turn_can_be_freed_from_inside_its_own_answer),
           TEST(what_comes_to_a_paused_turn_is_kept_and_comes_in_order),
           TEST(a_turn_can_be_paused_from_inside_its_own_answer),
@@ -234,4 +263,5 @@ TEST_MAIN(TEST(E18_a_turn_can_be_freed_from_inside_its_own_answer),
           TEST(a_turn_that_is_paused_for_too_long_is_aborted),
           TEST(what_cannot_be_kept_for_a_paused_turn_aborts_it),
           TEST(freeing_a_turn_waits_for_an_op_on_another_thread),
-          TEST(E18_threads_may_hand_in_pause_and_leave_at_any_moment))
+          TEST(E18_threads_may_hand_in_pause_and_leave_at_any_moment),
+          TEST(a_credential_is_not_left_behind))
