@@ -115,25 +115,35 @@ ticket_find_fellow(const struct mcpi_endpoint *endpoint, const struct mcpi_list 
     return NULL;
 }
 
-static bool
-ticket_is_for(const mcp_http_ticket *ticket, const struct mcpi_http_gist *cancel)
-{
-    struct mcpi_http_gist gist;
-    bool is;
+/* What another one of the session means for a cancel of this gist. */
+enum bearing { NONE, ITS_REQUEST, SAYS_THE_SAME };
 
-    gist_read(ticket->endpoint, ticket->in, &gist);
-    is = mcpi_http_gist_is_for(cancel, &gist);
+static enum bearing
+ticket_bearing(const mcp_http_ticket *other, const mcp_http_ticket *ticket,
+               const struct mcpi_http_gist *cancel)
+{
+    enum bearing bearing = NONE;
+    struct mcpi_http_gist gist;
+
+    gist_read(other->endpoint, other->in, &gist);
+    if (mcpi_http_gist_is_for(cancel, &gist))
+        bearing = ITS_REQUEST;
+    else if (other->held && strcmp(other->principal, ticket->principal) == 0 &&
+             gist.kind == MCPI_GIST_CANCELS && mcpi_id_same(&cancel->id, &gist.id))
+        bearing = SAYS_THE_SAME;
     mcpi_http_gist_done(&gist);
-    return is;
+    return bearing;
 }
 
-/* Is it a cancel whose request came before it, and is still asked who it is? */
+/* Is it a cancel whose request came before it, and is still asked who it is? One is enough
+ * for each: of who says it again nothing is kept. */
 static bool
 ticket_is_early(const mcp_http_ticket *ticket, const struct mcpi_http_in *in)
 {
     const struct mcpi_endpoint *endpoint = ticket->endpoint;
     const char *key = ticket->status == 0 ? session_key(endpoint, in) : NULL;
     const mcp_http_ticket *other = NULL;
+    enum bearing bearing = NONE;
     struct mcpi_http_gist gist;
     bool early = false;
 
@@ -142,12 +152,14 @@ ticket_is_early(const mcp_http_ticket *ticket, const struct mcpi_http_in *in)
     if (!other || other == ticket)
         return false;
     gist_read(endpoint, in, &gist);
-    while (gist.kind == MCPI_GIST_CANCELS && !early && other && other != ticket) {
-        early = ticket_is_for(other, &gist);
+    while (gist.kind == MCPI_GIST_CANCELS && bearing != SAYS_THE_SAME && other &&
+           other != ticket) {
+        bearing = ticket_bearing(other, ticket, &gist);
+        early = early || bearing == ITS_REQUEST;
         other = ticket_find_fellow(endpoint, other->in_endpoint.next, key);
     }
     mcpi_http_gist_done(&gist);
-    return early;
+    return early && bearing != SAYS_THE_SAME;
 }
 
 /* ---- its end ----------------------------------------------------------------- */

@@ -299,6 +299,38 @@ D13_a_cancel_waits_no_longer_than_its_request(void **state)
     }
 }
 
+/* One for each request and credential: who says it again and leaves piles up nothing. */
+static void
+D13_a_cancel_that_is_said_again_does_not_wait(void **state)
+{
+    mcp_http_ticket *first;
+    struct visit call, v[3];
+    char headers[1024];
+    struct door d;
+
+    (void)state;
+    door_greet(&d, headers);
+    front_post(&d.f, &call, headers, LEGACY_HOLD("1"));
+    first = d.ticket;
+    d.now = true;
+    d.principal = "bob";
+    front_post(&d.f, &v[0], headers, CANCEL("1"));
+    d.principal = "alice";
+    front_post(&d.f, &v[1], headers, CANCEL("1"));
+    assert_int_equal(v[0].replies + v[1].replies, 0);
+    front_post(&d.f, &v[2], headers, CANCEL("1"));
+    assert_int_equal(v[2].status, 202);
+    assert_int_equal(d.f.endpoint->held_tickets, 2);
+    answer(&d, first);
+    assert_int_equal(v[0].status, 404);
+    assert_int_equal(v[1].status, 202);
+    assert_int_equal(d.f.canceled, 1);
+    for (int i = 0; i < 3; i++)
+        visit_done(&v[i]);
+    visit_done(&call);
+    front_close(&d.f);
+}
+
 static void
 D13_a_cancel_that_waits_for_its_request_counts_without_its_client(void **state)
 {
@@ -609,6 +641,7 @@ TEST_MAIN(TEST(E20_a_client_that_leaves_while_it_is_asked_is_not_served),
           TEST(D13_a_cancel_does_not_overtake_its_request),
           TEST(D13_a_cancel_waits_for_no_other_request),
           TEST(D13_a_cancel_waits_no_longer_than_its_request),
+          TEST(D13_a_cancel_that_is_said_again_does_not_wait),
           TEST(D13_a_cancel_that_waits_for_its_request_counts_without_its_client),
           TEST(a_server_that_stops_turns_away_a_cancel_that_waits),
           TEST(a_server_that_stops_does_not_wait_for_a_name),
