@@ -244,7 +244,6 @@ cli_session_open(struct cli *cli, const char *target,
     cli_flag_lower(&cli->ended);
     if (wish && wish->adjust)
         wish->adjust(&opt, wish->user);
-    session->tells_end = opt.on_state != NULL;
     r = cli_target_read(target, &session->target, &err);
     if (r < 0)
         return cli_fail_as(cli, &err, CLI_OTHER);
@@ -254,6 +253,7 @@ cli_session_open(struct cli *cli, const char *target,
         r = mcp_client_connect_unix(session->target.path, &opt, &session->client, &err);
     else
         r = open_command(session, &opt, &err);
+    session->tells_end = r == 0 && opt.on_state; /* one that never was has no end */
     if (r < 0)
         code = opening_failed(session, target, &err);
     if (code != CLI_OK)

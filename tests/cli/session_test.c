@@ -112,6 +112,23 @@ what_is_logged_just_before_the_answer_is_not_lost(void **state)
     ran_done(&ran);
 }
 
+/* Ctrl-C while it is opened: nobody will tell that it has ended. */
+static void
+a_session_that_never_was_has_no_end_to_wait_for(void **state)
+{
+    char *words[] = {(char[]){"info"}, (char[]){"/bin/cat"}, NULL};
+    struct cli_session session;
+    struct cli cli;
+    int count;
+
+    (void)state;
+    assert_int_equal(cli_init(&cli, 2, words, &count), -1);
+    assert_int_equal(mcp_scope_cancel(cli.scope, NULL), 0);
+    assert_int_equal(cli_session_open(&cli, words[0], NULL, &session), CLI_CANCELED);
+    assert_false(session.tells_end);
+    cli_done(&cli);
+}
+
 /* A dead one that nobody has waited for counts as gone. */
 static bool
 is_alive(const char *pid)
@@ -165,4 +182,5 @@ TEST_MAIN(
     TEST(headers_reach_an_HTTP_server),
     TEST(an_era_that_the_server_does_not_speak_is_4),
     TEST(what_is_logged_just_before_the_answer_is_not_lost),
+    TEST(a_session_that_never_was_has_no_end_to_wait_for),
     TEST(a_second_signal_kills_a_server_that_is_not_ready_and_all_that_it_started))
