@@ -35,7 +35,7 @@ read_all(struct cli *cli, int fd, struct cli_text *into, struct cli_text *why)
             return false;
         }
         n = read(fd, bytes, sizeof(bytes));
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (n < 0) {
             cli_text_puts(why, strerror(errno));
@@ -59,8 +59,8 @@ cli_args_load(struct cli *cli, const char *path, struct cli_text *into,
     bool ok = false;
     int fd = STDIN_FILENO;
 
-    if (strcmp(path, "-") != 0)
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (strcmp(path, "-") != 0) /* a FIFO is waited for by poll, which Ctrl-C ends */
+        fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         cli_text_puts(&problem, strerror(errno));
     else

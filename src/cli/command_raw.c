@@ -1,28 +1,22 @@
 /* command_raw.c - mcpctl raw: any method, as it is */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "cli/args_parts.h"
 #include "cli/do.h"
-#include "cli/text.h"
 
-/* All of stdin. False: it was said why. */
-static bool
+/* All of stdin. CLI_OK, or how to exit: it was said why. */
+static int
 input_read(struct cli *cli, struct cli_text *into)
 {
-    char data[4096];
-    size_t n;
+    struct cli_text why = {0};
+    int code = CLI_OK;
 
-    do {
-        n = fread(data, 1, sizeof(data), stdin);
-        cli_text_add(into, data, n);
-    } while (n > 0 && !into->failed);
-    if (!ferror(stdin) && !into->failed)
-        return true;
-    (void)cli_fail_with(cli, CLI_OTHER, "cannot read stdin: %s",
-                        into->failed ? "out of memory" : strerror(errno));
-    return false;
+    if (!cli_args_load(cli, "-", into, &why))
+        code = mcp_scope_is_over(cli->scope)
+                   ? cli_fail_with(cli, CLI_CANCELED, "canceled; nothing was sent")
+                   : cli_fail_with(cli, CLI_OTHER, "%s", cli_text_string(&why));
+    cli_text_done(&why);
+    return code;
 }
 
 static int
@@ -49,33 +43,41 @@ call(struct cli_session *session, const char *method, const char *params)
     return code;
 }
 
+static int
+params_check(struct cli *cli, const char *params, size_t length)
+{
+    mcp_doc *doc = NULL;
+    mcp_error err = {0};
+    int code = CLI_OK;
+
+    if (mcp_doc_parse(params, length, NULL, &doc, &err) < 0)
+        code = cli_fail_with(cli, CLI_OTHER, "the parameters are no JSON: %s",
+                             err.message);
+    else if (mcp_json_get_type(mcp_doc_root(doc)) != MCP_JSON_OBJECT)
+        code = cli_fail_with(cli, CLI_OTHER, "the parameters must be a JSON object");
+    mcp_doc_free(doc);
+    return code;
+}
+
 int
 cli_do_raw(struct cli_session *session, int argc, char **argv)
 {
     struct cli *cli = session->cli;
     struct cli_text input = {0};
     const char *params = argc > 1 ? argv[1] : NULL;
-    mcp_doc *doc = NULL;
-    mcp_error err = {0};
-    int code;
+    size_t length = params ? strlen(params) : 0;
+    int code = CLI_OK;
 
     if (params && strcmp(params, "-") == 0) {
-        if (!input_read(cli, &input)) {
-            cli_text_done(&input);
-            return CLI_OTHER;
-        }
+        code = input_read(cli, &input);
         params = cli_text_string(&input);
+        length = input.length;
     }
-    if (params && mcp_doc_parse(params, strlen(params), NULL, &doc, &err) < 0)
-        code = cli_fail_with(cli, CLI_OTHER, "the parameters are no JSON: %s",
-                             err.message);
-    else if (params && mcp_json_get_type(mcp_doc_root(doc)) != MCP_JSON_OBJECT)
-        code = cli_fail_with(cli, CLI_OTHER, "the parameters must be a JSON object");
-    else if (cli->options.notify)
-        code = notify(session, argv[0], params);
-    else
-        code = call(session, argv[0], params);
-    mcp_doc_free(doc);
+    if (code == CLI_OK && params)
+        code = params_check(cli, params, length);
+    if (code == CLI_OK)
+        code = cli->options.notify ? notify(session, argv[0], params)
+                                   : call(session, argv[0], params);
     cli_text_done(&input);
     return code;
 }

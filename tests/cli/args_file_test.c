@@ -1,5 +1,7 @@
 /* cli/args_file_test.c - proves cli/args_file.c: texts from files */
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 
 #include "cli/args_parts.h"
 #include "cli/desk.h"
@@ -86,6 +88,29 @@ a_pipe_that_says_nothing_ends_with_the_scope(void **state)
     close(fds[1]);
 }
 
+/* To open it must not wait either. */
+static void
+a_fifo_that_nobody_writes_to_ends_with_the_scope(void **state)
+{
+    char folder[] = "/tmp/mcpctl-fifo-XXXXXX", path[64];
+    struct cli_text into = {0}, why = {0};
+    struct cli cli = {0};
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_true(snprintf(path, sizeof(path), "%s/fifo", folder) > 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(mcp_scope_new(NULL, &cli.scope), 0);
+    assert_int_equal(mcp_scope_cancel(cli.scope, NULL), 0);
+    assert_false(cli_args_load(&cli, path, &into, &why));
+    assert_has(cli_text_string(&why), ": canceled");
+    mcp_scope_free(cli.scope);
+    cli_text_done(&why);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 TEST_MAIN(TEST(a_file_is_read_whole), TEST(a_file_that_is_too_long_is_refused),
           TEST(a_file_that_is_not_there_is_named),
-          TEST(a_pipe_that_says_nothing_ends_with_the_scope))
+          TEST(a_pipe_that_says_nothing_ends_with_the_scope),
+          TEST(a_fifo_that_nobody_writes_to_ends_with_the_scope))

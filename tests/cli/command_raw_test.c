@@ -1,4 +1,6 @@
 /* command_raw_test.c - mcpctl raw: any method, as it is */
+#include <signal.h>
+
 #include "cli/program.h"
 
 static void
@@ -22,6 +24,21 @@ parameters_may_come_from_stdin(void **state)
 }
 
 static void
+Ctrl_C_ends_the_reading_of_stdin(void **state)
+{
+    const char *const words[] = {"--trace", "raw", PROBE, "tools/list", "-", NULL};
+    struct running running = start_mcpctl_with_input(words);
+    struct ran ran;
+
+    (void)state;
+    (void)running_until(running.err, "\"supportedVersions\"");
+    assert_int_equal(kill(running.pid, SIGINT), 0);
+    (void)running_until(running.err, "cancel"); /* its stdin is still open */
+    ran = running_end(&running);
+    check_ran(&ran, 130, "", NULL);
+}
+
+static void
 what_is_no_object_is_refused(void **state)
 {
     (void)state;
@@ -39,5 +56,5 @@ a_notification_is_sent_and_not_waited_for(void **state)
 }
 
 TEST_MAIN(TEST(the_result_is_shown), TEST(parameters_may_come_from_stdin),
-          TEST(what_is_no_object_is_refused),
+          TEST(Ctrl_C_ends_the_reading_of_stdin), TEST(what_is_no_object_is_refused),
           TEST(a_notification_is_sent_and_not_waited_for))
