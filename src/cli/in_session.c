@@ -35,9 +35,7 @@ cli_show_result(struct cli *cli, const mcp_reply *reply)
         code = cli_show_value(cli, structured);
     else
         code = cli_show_content(cli, content);
-    if (failed && !cli->say.is_json)
-        cli_note(&cli->say, "the tool failed");
-    return failed ? CLI_TOOL_ERROR : code;
+    return failed ? cli_fail_with(cli, CLI_TOOL_ERROR, "the tool failed") : code;
 }
 
 static int

@@ -371,11 +371,10 @@ cli_session_confirm(struct cli_session *session, mcp_call *call, const char *wha
         r = mcp_client_ping(session->client, &soon, &err);
     if (r == MCP_E_PEER)
         r = 0; /* it does not know the question, and has answered */
-    if (r == 0) {
-        cli_note(&cli->say, "canceled %s: %s, and the server answers", what,
-                 cancel_spelling(session));
-        return CLI_CANCELED;
-    }
+    if (r == 0)
+        return cli_fail_with(cli, CLI_CANCELED,
+                             "canceled %s: %s, and the server answers", what,
+                             cancel_spelling(session));
     return cli_fail_with(cli, CLI_UNCONFIRMED, "canceled %s, but not confirmed: %s",
                          what, err.status ? err.message : mcp_status_text(r));
 }

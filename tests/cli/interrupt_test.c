@@ -71,6 +71,25 @@ Ctrl_C_cancels_in_the_server_too(void **state)
     probe_stop();
 }
 
+/* Whoever reads these lines learns of each exit that is not 0 in the same way. */
+static void
+with_json_a_cancel_is_one_line_too(void **state)
+{
+    const char *const words[] = {"--json", "--trace",     "call", PROBE,
+                                 "hang",   "seconds=600", NULL};
+    struct running running = start_mcpctl(words, NULL);
+    struct ran ran;
+
+    (void)state;
+    (void)running_until(running.err, "\"method\":\"tools/call\"");
+    assert_int_equal(kill(running.pid, SIGINT), 0);
+    ran = running_end(&running);
+    assert_int_equal(ran.code, CLI_CANCELED);
+    assert_non_null(strstr(ran.err, "{\"error\":{\"message\":\"canceled tools/call "));
+    assert_non_null(strstr(ran.err, "and the server answers\"},\"exit\":130}\n"));
+    ran_done(&ran);
+}
+
 /* The server does not listen: the first is not confirmed yet when the second kills. */
 static void
 a_second_one_kills(void **state)
@@ -138,5 +157,6 @@ TEST_MAIN(TEST_AS("stdio.modern.Ctrl_C_cancels_in_the_server_too",
                   Ctrl_C_cancels_in_the_server_too, &places[3]),
           TEST_AS("unix.modern.Ctrl_C_cancels_in_the_server_too",
                   Ctrl_C_cancels_in_the_server_too, &places[4]),
-          TEST(a_second_one_kills), TEST(SIGTERM_cancels_too_and_is_what_we_die_of),
+          TEST(with_json_a_cancel_is_one_line_too), TEST(a_second_one_kills),
+          TEST(SIGTERM_cancels_too_and_is_what_we_die_of),
           TEST(a_cancel_that_nobody_confirms_is_6))
