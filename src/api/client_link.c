@@ -154,7 +154,8 @@ client_become_closing(struct mcp_client *client, const mcp_error *error)
         pthread_cond_broadcast(&client->changed);
     }
     pthread_mutex_unlock(&client->lock);
-    if (opening && error)
+    /* who waits for the opening hears it there, and who is told of states by that */
+    if (opening && error && client->opt.no_wait && !client->opt.on_state)
         MCPI_LOG(&client->host.log, MCP_LOG_WARNING, "%s", error->message);
     if (opening)
         mcpi_client_tell_opened(client);

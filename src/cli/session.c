@@ -37,6 +37,17 @@ on_message(mcp_client *client, enum mcp_severity severity, const char *logger,
     mcp_text_free(text, NULL);
 }
 
+/* What the library warns of, and goes on: lines that are no messages, tools left out. */
+static void
+on_log(void *user, enum mcp_log_level level, const char *line)
+{
+    struct cli *cli = user;
+
+    (void)level;
+    cli_note(&cli->say, "%s%s", line,
+             cli->options.trace ? "" : " (--trace shows the wire)");
+}
+
 static void
 on_progress(mcp_call *call, double progress, double total, const char *message,
             void *user)
@@ -99,7 +110,7 @@ client_options(struct cli *cli)
             .hello_ms = time_or_none(said->timeout_ms),
             .probe_ms = time_at_most(said->timeout_ms), .cwd = said->cwd,
             .messages = severity_wanted(cli), .on_message = on_message,
-            .on_state = on_state, .user = cli);
+            .on_state = on_state, .user = cli, .on_log = on_log, .log_user = cli);
 
     cli_ask_offer(cli, &opt);
     cli_trace_offer(cli, &opt);

@@ -43,6 +43,31 @@ what_a_server_says_on_stderr_is_shown_harmlessly(void **state)
 }
 
 static void
+what_a_server_prints_on_its_wire_is_told_of_once(void **state)
+{
+    struct ran ran = RUN("info",
+                         "sh -c 'echo Starting; echo ready; exec \"" PROBE "\"'");
+    const char *told = strstr(ran.err, "not a message: ");
+
+    (void)state;
+    assert_non_null(told);
+    assert_null(strstr(told + 1, "not a message"));
+    check_ran(&ran, 0, "probe-server", "--trace shows the wire");
+}
+
+static void
+why_there_is_no_session_is_said_once(void **state)
+{
+    struct ran ran = RUN("info", "sh -c 'exit 7'");
+    const char *why = strstr(ran.err, "exited with status 7");
+
+    (void)state;
+    assert_non_null(why);
+    assert_null(strstr(why + 1, "exited with"));
+    check_ran(&ran, CLI_UNREACHABLE, "", NULL);
+}
+
+static void
 a_total_time_ends_a_call_that_reports_progress(void **state)
 {
     (void)state;
@@ -178,6 +203,8 @@ a_second_signal_kills_a_server_that_is_not_ready_and_all_that_it_started(void **
 TEST_MAIN(
     TEST(each_kind_of_target_is_reached), TEST(a_configured_name_is_one),
     TEST(what_a_server_says_on_stderr_is_shown_harmlessly),
+    TEST(what_a_server_prints_on_its_wire_is_told_of_once),
+    TEST(why_there_is_no_session_is_said_once),
     TEST(a_total_time_ends_a_call_that_reports_progress),
     TEST(headers_reach_an_HTTP_server),
     TEST(an_era_that_the_server_does_not_speak_is_4),
