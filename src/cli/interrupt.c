@@ -18,11 +18,14 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "cli/clock.h"
+
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 static struct {
     _Atomic(mcp_scope *) scope;
     atomic_int first; /* the signal */
+    atomic_llong first_ms;
     atomic_int count;
     atomic_int group;
     atomic_bool output_gone;
@@ -49,15 +52,27 @@ kill_all(void)
     _exit(CLI_CANCELED);
 }
 
+bool
+cli_interrupt_is_same(int first, int64_t first_ms, int number, int64_t now_ms)
+{
+    return number == first && now_ms - first_ms < CLI_SAME_PRESS_MS;
+}
+
 static void
 on_signal(int number)
 {
     int saved = errno;
     mcp_scope *scope = atomic_load(&state.scope);
+    /* it only looks at a clock, NOLINTNEXTLINE(bugprone-signal-handler) */
+    int64_t now = cli_now_ms();
     ssize_t n;
 
+    if (cli_interrupt_is_same(atomic_load(&state.first), atomic_load(&state.first_ms),
+                              number, now))
+        return;
     if (atomic_fetch_add(&state.count, 1) > 0)
         kill_all();
+    atomic_store(&state.first_ms, now);
     atomic_store(&state.first, number);
     n = write(state.pipe[1], "", 1);
     (void)n;   /* a full pipe is readable, too */

@@ -108,6 +108,17 @@ a_second_one_kills(void **state)
 }
 
 static void
+the_same_signal_within_a_moment_is_no_second_one(void **state)
+{
+    (void)state;
+    assert_true(cli_interrupt_is_same(SIGINT, 1000, SIGINT, 1000));
+    assert_true(cli_interrupt_is_same(SIGINT, 1000, SIGINT, 1199));
+    assert_false(cli_interrupt_is_same(SIGINT, 1000, SIGINT, 1200));
+    assert_false(cli_interrupt_is_same(SIGINT, 1000, SIGTERM, 1000));
+    assert_false(cli_interrupt_is_same(0, 0, SIGINT, 1)); /* there was none */
+}
+
+static void
 SIGTERM_cancels_too_and_is_what_we_die_of(void **state)
 {
     const char *const words[] = {"--trace", "call", PROBE, "hang", "seconds=600", NULL};
@@ -158,5 +169,6 @@ TEST_MAIN(TEST_AS("stdio.modern.Ctrl_C_cancels_in_the_server_too",
           TEST_AS("unix.modern.Ctrl_C_cancels_in_the_server_too",
                   Ctrl_C_cancels_in_the_server_too, &places[4]),
           TEST(with_json_a_cancel_is_one_line_too), TEST(a_second_one_kills),
+          TEST(the_same_signal_within_a_moment_is_no_second_one),
           TEST(SIGTERM_cancels_too_and_is_what_we_die_of),
           TEST(a_cancel_that_nobody_confirms_is_6))

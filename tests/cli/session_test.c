@@ -191,7 +191,7 @@ a_second_signal_kills_a_server_that_is_not_ready_and_all_that_it_started(void **
                  pid);
     assert_int_equal(kill(running.pid, SIGINT), 0);
     (void)running_until(running.err, "canceled before there was a session");
-    assert_int_equal(kill(running.pid, SIGINT), 0);
+    assert_int_equal(kill(running.pid, SIGTERM), 0); /* two SIGINT may be one */
     ran = running_end(&running);
     assert_int_equal(ran.code, CLI_CANCELED);
     ran_done(&ran);
