@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <mcp/subscription.h>
@@ -34,10 +35,11 @@ struct editor {
     struct cli_screen *screen;
     EditLine *el;
     History *history;
-    FILE *terminal; /* where the prompt is */
-    int keys;       /* the same for reading */
-    mbstate_t half; /* of a character that was read in part */
-    char *path;     /* of the history; NULL: it is not kept */
+    FILE *terminal;      /* where the prompt is */
+    int keys;            /* the same for reading */
+    mbstate_t half;      /* of a character that was read in part */
+    struct winsize size; /* as libedit knows it */
+    char *path;          /* of the history; NULL: it is not kept */
     char *prompt;
     char *unfinished; /* what was typed before a question came; NULL: nothing */
     enum why why;
@@ -45,16 +47,48 @@ struct editor {
 
 /* ---- keys ----------------------------------------------------------------------- */
 
+/* From the cursor on, all that is below it too. A terminal that knows no such thing gets
+ * nothing. */
+static void
+erase_rest(struct editor *editor)
+{
+    fputs(editor->cli->say.is_terminal ? "\033[J" : "", editor->terminal);
+    fflush(editor->terminal);
+}
+
+static void
+look_at_size(struct editor *editor)
+{
+    (void)ioctl(editor->keys, TIOCGWINSZ, &editor->size);
+}
+
 /* Lines of others, and of jobs that have ended, above the line that is typed. */
 static void
 show_lines(struct editor *editor)
 {
-    fputs("\r\033[J", editor->terminal);
-    fflush(editor->terminal);
+    fputs("\r", editor->terminal);
+    erase_rest(editor);
     cli_screen_lift(editor->screen);
     (void)cli_jobs_report(&editor->shell->jobs);
     (void)cli_flush(editor->cli);
     cli_screen_lower(editor->screen);
+    el_set(editor->el, EL_REFRESH);
+}
+
+/* The terminal has another size than when the line was begun, or last time. libedit would
+ * learn of it by a signal, but only if it handles all of them. What the terminal has made
+ * of the line so far is not known: it is drawn anew, below. */
+static void
+follow_size(struct editor *editor)
+{
+    struct winsize before = editor->size;
+
+    look_at_size(editor);
+    if (before.ws_col == editor->size.ws_col && before.ws_row == editor->size.ws_row)
+        return;
+    fputs("\r\n", editor->terminal);
+    erase_rest(editor);
+    el_resize(editor->el);
     el_set(editor->el, EL_REFRESH);
 }
 
@@ -96,6 +130,7 @@ get_key(EditLine *el, wchar_t *ret_key)
         switch (cli_screen_wait(editor->screen, editor->keys, cli_interrupt_fd(),
                                 cli_jobs_fd(&editor->shell->jobs))) {
         case CLI_SCREEN_KEY:
+            follow_size(editor);
             r = read_key(editor, ret_key);
             break;
         case CLI_SCREEN_LINES:
@@ -199,6 +234,29 @@ complete(EditLine *el, int key)
     return what;
 }
 
+/* ---- Ctrl-Z --------------------------------------------------------------------- */
+
+/* Keys come to us one by one, Ctrl-Z too: libedit takes that back each time. */
+static void
+terminal_take(EditLine *el)
+{
+    el_set(el, EL_PREP_TERM, 1);
+    el_set(el, EL_SETTY, "-d", "susp=", NULL);
+}
+
+/* Whoever we were started from gets the terminal as it was, and the line is drawn again
+ * when we are back. */
+static unsigned char
+suspend(EditLine *el, int key)
+{
+    (void)key;
+    el_set(el, EL_PREP_TERM, 0);
+    (void)kill(0, SIGTSTP); /* all that the terminal would have stopped with us */
+    terminal_take(el);
+    el_set(el, EL_REFRESH);
+    return CC_NORM;
+}
+
 /* ---- one editor ----------------------------------------------------------------- */
 
 static void
@@ -244,6 +302,8 @@ editor_open(struct editor *editor)
     /* the wide one borrows these texts, the other one would leak copies */
     el_wset(editor->el, EL_ADDFN, L"mcp-complete", L"Complete a word", complete);
     el_set(editor->el, EL_BIND, "^I", "mcp-complete", NULL);
+    el_wset(editor->el, EL_ADDFN, L"mcp-suspend", L"Stop until fg", suspend);
+    el_set(editor->el, EL_BIND, "^Z", "mcp-suspend", NULL);
     el_set(editor->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
     el_set(editor->el, EL_GETCFN, get_key);
     return true;
@@ -283,6 +343,7 @@ give_up_line(struct editor *editor)
         fputs("^C", editor->terminal);
     if (editor->why == WHY_QUESTION)
         keep_unfinished(editor);
+    erase_rest(editor); /* the cursor may be anywhere in the line */
     fputs("\n", editor->terminal);
     fflush(editor->terminal);
     if (editor->why == WHY_INTERRUPT)
@@ -319,7 +380,8 @@ editor_read(struct editor *editor)
     free(editor->unfinished);
     editor->unfinished = NULL;
     /* before the prompt is there, since who sees it may type Ctrl-D at once */
-    el_set(editor->el, EL_PREP_TERM, 1);
+    terminal_take(editor->el);
+    look_at_size(editor);
     got = el_gets(editor->el, &count);
     if (got && count > 0)
         line = strndup(got, strcspn(got, "\n"));

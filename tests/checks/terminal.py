@@ -143,6 +143,24 @@ def the_shell_completes_and_cancels(t):
     t.see(r"^exit \d+")
 
 
+def ctrl_z_stops_the_shell_and_fg_goes_on(t):
+    t.type("./mcpctl sh ./probe-server")
+    t.see(r"^probe-server>$")
+    t.type("call echo te", enter=False)
+    t.see(r"call echo te$")
+    t.press("C-z")
+    t.see(r"Stopped")
+    t.type("stty -a; echo typed")  # the terminal is as it was
+    screen = t.see(r"^typed$")
+    assert "susp = ^Z" in screen and " icanon" in screen and " echo " in screen, screen
+    t.type("fg")
+    t.see(r"(?s)\$ fg\n.*probe-server> call echo te")
+    t.type("xt=after-it")
+    t.see(r"^after-it$")
+    t.type("quit")
+    t.see(r"> quit\n\$")
+
+
 def stats_when(t, is_so):
     """Asks the shell for the server's stats until they are so: a handler that was told to
     stop needs a moment. Lines that the terminal has broken are put together again."""
@@ -190,7 +208,7 @@ CASES = [over_stdio_nothing_is_left_in_the_modern_era,
          over_stdio_nothing_is_left_in_the_legacy_era,
          results_are_for_people, progress_is_a_bar, ctrl_c_cancels_and_says_so,
          missing_arguments_are_asked_for, a_form_is_filled_in, ctrl_c_ends_a_question,
-         the_shell_completes_and_cancels]
+         the_shell_completes_and_cancels, ctrl_z_stops_the_shell_and_fg_goes_on]
 
 
 def play(test, home):

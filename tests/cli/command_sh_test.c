@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -96,6 +97,26 @@ tab_completes_commands_tools_and_arguments(void **state)
     type(&terminal, "\x03");
     until(&terminal, "^C");
     until(&terminal, "probe-server> ");
+    type(&terminal, "quit\n");
+    assert_int_equal(close_shell(&terminal), 0);
+}
+
+static void
+a_line_is_drawn_anew_when_the_terminal_has_another_size(void **state)
+{
+    struct winsize size = {.ws_row = 24, .ws_col = 30};
+    struct terminal terminal = open_shell(PROBE);
+
+    (void)state;
+    until(&terminal, "probe-server> ");
+    type(&terminal, "call echo te");
+    until(&terminal, "call echo te");
+    assert_int_equal(ioctl(terminal.fd, TIOCSWINSZ, &size), 0);
+    type(&terminal, "x");
+    until(&terminal, "probe-server> ");
+    until(&terminal, "call echo te");
+    type(&terminal, "t=hello\n");
+    until(&terminal, "\nhello\r\n");
     type(&terminal, "quit\n");
     assert_int_equal(close_shell(&terminal), 0);
 }
@@ -288,6 +309,7 @@ a_server_that_is_not_there_is_no_shell(void **state)
 }
 
 TEST_MAIN(TEST(tab_completes_commands_tools_and_arguments),
+          TEST(a_line_is_drawn_anew_when_the_terminal_has_another_size),
           TEST(a_job_is_started_listed_and_killed),
           TEST(a_job_that_ends_is_told_above_what_is_typed),
           TEST(ctrl_c_clears_the_line_or_cancels_the_call),
