@@ -24,6 +24,7 @@ struct cli_job {
     int64_t began_ms;
     double progress, total; /* under lock */
     bool is_over;           /* under lock; its result can be had at once */
+    bool is_watched;        /* under lock; it is in the foreground: its bar shows */
 };
 
 /* ---- on the threads of callbacks ------------------------------------------------ */
@@ -33,12 +34,16 @@ on_progress(mcp_call *call, double progress, double total, const char *message,
             void *user)
 {
     struct cli_job *job = user;
+    bool is_watched;
 
-    (void)call, (void)message;
+    (void)call;
     pthread_mutex_lock(&job->jobs->lock);
     job->progress = progress;
     job->total = total;
+    is_watched = job->is_watched;
     pthread_mutex_unlock(&job->jobs->lock);
+    if (is_watched)
+        cli_say_progress(&job->jobs->session->cli->say, progress, total, message);
 }
 
 static void
@@ -384,6 +389,22 @@ cli_jobs_list(struct cli_jobs *jobs)
 
 /* ---- waiting and canceling ------------------------------------------------------- */
 
+/* Waits for its end, with its progress shown: what is known of it, and what comes. */
+static void
+job_watch(struct cli_job *job)
+{
+    struct cli_say *say = &job->jobs->session->cli->say;
+    struct look look = job_look(job);
+
+    if (look.progress > 0)
+        cli_say_progress(say, look.progress, look.total, NULL);
+    pthread_mutex_lock(&job->jobs->lock);
+    job->is_watched = true;
+    pthread_mutex_unlock(&job->jobs->lock);
+    (void)mcp_call_wait(job->call, MCP_TIMEOUT_NONE, NULL, NULL);
+    cli_say_progress_end(say);
+}
+
 int
 cli_jobs_foreground(struct cli_jobs *jobs, const char *word)
 {
@@ -394,7 +415,7 @@ cli_jobs_foreground(struct cli_jobs *jobs, const char *word)
         return fail_none(jobs, word);
     job_say(job, "");
     cli_interrupt_scope(job->scope);
-    (void)mcp_call_wait(job->call, MCP_TIMEOUT_NONE, NULL, NULL);
+    job_watch(job);
     cli_interrupt_scope(NULL); /* the scope goes with the job */
     code = job_finish(job, true);
     cli_interrupt_scope(jobs->session->cli->scope);

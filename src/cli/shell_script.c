@@ -76,6 +76,8 @@ cli_script_next(struct cli_script *script)
     line = script->waiting.data + script->given;
     if (end)
         *end = '\0';
+    if (end && end > line && end[-1] == '\r') /* as files of Windows have it */
+        end[-1] = '\0';
     script->given = end ? (size_t)(end - script->waiting.data) + 1
                         : script->waiting.length;
     return line;

@@ -61,6 +61,20 @@ lines_come_one_by_one(void **state)
 }
 
 static void
+a_carriage_return_belongs_to_the_end_of_a_line(void **state)
+{
+    struct cli_script script;
+
+    (void)state;
+    begin(&script);
+    put("one\r\n\r\ntw\ro\n");
+    assert_string_equal(cli_script_next(&script), "one");
+    assert_string_equal(cli_script_next(&script), "");
+    assert_string_equal(cli_script_next(&script), "tw\ro");
+    end(&script);
+}
+
+static void
 nothing_is_no_line(void **state)
 {
     struct cli_script script;
@@ -101,5 +115,7 @@ a_signal_stops_the_waiting(void **state)
     end(&script);
 }
 
-TEST_MAIN(TEST(lines_come_one_by_one), TEST(nothing_is_no_line),
-          TEST(long_lines_come_whole), TEST(a_signal_stops_the_waiting))
+TEST_MAIN(TEST(lines_come_one_by_one),
+          TEST(a_carriage_return_belongs_to_the_end_of_a_line),
+          TEST(nothing_is_no_line), TEST(long_lines_come_whole),
+          TEST(a_signal_stops_the_waiting))
