@@ -12,6 +12,8 @@
 #include "cli/interrupt.h"
 #include "cli/text.h"
 
+#define DATA_COLUMNS 1000 /* of what a server adds to its error */
+
 /* ---- what was said ------------------------------------------------------------- */
 
 /* The table that has an option of this word ("name" or "name=value"); NULL: none has. */
@@ -192,7 +194,7 @@ cli_exit_of(const mcp_error *err)
 
 /* The text may be cut in the middle of a character, or hold what a terminal obeys. */
 static void
-say_json_failure(struct cli *cli, const mcp_error *err, int code)
+say_json_failure(struct cli *cli, const mcp_error *err, const mcp_json *data, int code)
 {
     mcp_builder *b = mcp_builder_new(NULL);
     struct cli_text message = {0}, line = {0};
@@ -209,6 +211,8 @@ say_json_failure(struct cli *cli, const mcp_error *err, int code)
     if (err->http_status != 0)
         mcp_builder_int(b, "httpStatus", err->http_status);
     mcp_builder_string(b, "message", cli_text_string(&message));
+    if (data)
+        mcp_builder_value(b, "data", data);
     mcp_builder_end(b);
     mcp_builder_int(b, "exit", code);
     mcp_builder_end(b);
@@ -221,8 +225,25 @@ say_json_failure(struct cli *cli, const mcp_error *err, int code)
     mcp_builder_free(b);
 }
 
+static void
+say_data(struct cli *cli, const mcp_json *data)
+{
+    struct cli_text shown = {0}, cut = {0};
+    char *text;
+    size_t length;
+
+    if (!data || mcp_json_print(data, false, NULL, &text, &length) < 0)
+        return;
+    cli_text_add_json(&shown, text, length);
+    cli_text_add_cut(&cut, cli_text_string(&shown), shown.length, DATA_COLUMNS);
+    cli_note(&cli->say, "it adds: %s", cli_text_string(&cut));
+    cli_text_done(&cut);
+    cli_text_done(&shown);
+    mcp_text_free(text, NULL);
+}
+
 int
-cli_fail_as(struct cli *cli, const mcp_error *err, int code)
+cli_fail_data(struct cli *cli, const mcp_error *err, const mcp_json *data, int code)
 {
     struct cli_text text = {0};
 
@@ -230,7 +251,7 @@ cli_fail_as(struct cli *cli, const mcp_error *err, int code)
     if (cli_interrupt_output_gone())
         return code; /* quietly */
     if (cli->say.is_json) {
-        say_json_failure(cli, err, code);
+        say_json_failure(cli, err, data, code);
         return code;
     }
     cli_text_add_harmless(&text, err->message, strlen(err->message), true);
@@ -240,7 +261,14 @@ cli_fail_as(struct cli *cli, const mcp_error *err, int code)
     else
         cli_note(&cli->say, "%s", cli_text_string(&text));
     cli_text_done(&text);
+    say_data(cli, data);
     return code;
+}
+
+int
+cli_fail_as(struct cli *cli, const mcp_error *err, int code)
+{
+    return cli_fail_data(cli, err, NULL, code);
 }
 
 int

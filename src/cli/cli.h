@@ -47,6 +47,10 @@ int cli_fail(struct cli *cli, const mcp_error *err);
 /* The same with an exit code of the caller's. */
 int cli_fail_as(struct cli *cli, const mcp_error *err, int code);
 
+/* The same with what else the server said of its error (any JSON), or NULL. */
+int cli_fail_data(struct cli *cli, const mcp_error *err, const mcp_json *data,
+                  int code);
+
 /* The same with words of our own. */
 int cli_fail_with(struct cli *cli, int code, const char *format, ...) MCP_PRINTF(3, 4);
 

@@ -411,7 +411,8 @@ call_failed(struct cli_session *session, mcp_call *call, const char *what,
                          .message = "no answer in time; the server was told to stop"},
             CLI_OTHER);
     default:
-        return cli_fail(cli, err);
+        return cli_fail_data(cli, err, call ? mcp_call_error_data(call) : NULL,
+                             cli_exit_of(err));
     }
 }
 

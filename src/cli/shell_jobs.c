@@ -133,7 +133,8 @@ job_finish(struct cli_job *job, bool was_asked)
         job_say(job, "canceled");
     } else {
         job_say(job, r == MCP_E_CANCELED ? "canceled" : "failed");
-        code = cli_fail(session->cli, &err);
+        code = cli_fail_data(session->cli, &err, mcp_call_error_data(job->call),
+                             cli_exit_of(&err));
     }
     mcp_reply_free(reply);
     jobs_remove(job->jobs, job);

@@ -68,6 +68,26 @@ why_there_is_no_session_is_said_once(void **state)
 }
 
 static void
+what_a_server_adds_to_its_error_is_shown(void **state)
+{
+    (void)state;
+    (void)scratch_file(
+        "picky.sh",
+        "while read -r line; do case $line in\n"
+        "*'\"initialize\"'*) printf '%s\\n' '{\"jsonrpc\":\"2.0\",\"id\":0,"
+        "\"result\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},"
+        "\"serverInfo\":{\"name\":\"x\",\"version\":\"1\"}}}';;\n"
+        "*some/work*) printf '%s\\n' '{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
+        "{\"code\":7,\"message\":\"no\",\"data\":{\"hint\":\"\\u202e\"}}}';; "
+        "esac; done\n");
+    CHECK_RAN(1, "", "mcpctl: the server says 7: no\nmcpctl: it adds: {\"hint\":\"",
+              "raw", "sh picky.sh", "some/work", "--era", "legacy");
+    CHECK_RAN(1, "",
+              "\"message\":\"no\",\"data\":{\"hint\":\"\\u202e\"}},\"exit\":1}\n",
+              "raw", "sh picky.sh", "some/work", "--era", "legacy", "--json");
+}
+
+static void
 a_total_time_ends_a_call_that_reports_progress(void **state)
 {
     (void)state;
@@ -205,6 +225,7 @@ TEST_MAIN(
     TEST(what_a_server_says_on_stderr_is_shown_harmlessly),
     TEST(what_a_server_prints_on_its_wire_is_told_of_once),
     TEST(why_there_is_no_session_is_said_once),
+    TEST(what_a_server_adds_to_its_error_is_shown),
     TEST(a_total_time_ends_a_call_that_reports_progress),
     TEST(headers_reach_an_HTTP_server),
     TEST(an_era_that_the_server_does_not_speak_is_4),
