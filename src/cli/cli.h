@@ -8,6 +8,8 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
+#include <stdatomic.h>
+
 #include <mcp/client.h>
 
 #include "cli/command.h"
@@ -27,8 +29,9 @@ struct cli {
     bool output_failed; /* stdout takes nothing any more */
     mcp_scope *scope;   /* for what is under way now; made anew after a cancel (sh) */
     double trace_began; /* --trace: seconds on the monotonic clock */
-    struct cli_flag opened;    /* the session is ready, or cannot be */
-    struct cli_flag ended;     /* it has, and all that the server said was told */
+    struct cli_flag opened; /* the session is ready, or cannot be */
+    struct cli_flag ended;  /* it has, and all that the server said was told */
+    atomic_bool says_loss;  /* sh: a session that ends by itself is told of at once */
     struct cli_tail *watching; /* tail: who gets the events */
     struct cli_say say;
 };

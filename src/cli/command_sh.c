@@ -531,6 +531,7 @@ run(struct cli *cli, int argc, char **argv)
         &session);
     if (code == CLI_OK) {
         watch = watch_lists(session.client);
+        atomic_store(&cli->says_loss, true);
         if (cli_shell_init(&shell, &session) < 0)
             code = cli_fail_with(cli, CLI_OTHER, "out of descriptors");
         else if (cli->in_is_terminal && cli->err_is_terminal)
@@ -539,6 +540,7 @@ run(struct cli *cli, int argc, char **argv)
             code = run_script(&shell);
         cli_shell_done(&shell);
         mcp_subscription_free(watch);
+        atomic_store(&cli->says_loss, false);
         cli_session_close(&session);
     }
     cli_screen_done(&screen);

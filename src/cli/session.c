@@ -64,6 +64,8 @@ on_state(mcp_client *client, int status, void *user)
     struct cli *cli = user;
 
     (void)client;
+    if (status == MCP_E_CLOSED && atomic_load(&cli->says_loss))
+        cli_note(&cli->say, "the connection to the server is lost");
     if (status == MCP_E_CLOSED)
         cli_flag_raise(&cli->ended);
     cli_flag_raise(&cli->opened);

@@ -283,6 +283,31 @@ a_script_runs_to_its_end(void **state)
     ran_done(&ran);
 }
 
+/* Nobody need type a command to learn of it. */
+static void
+a_server_that_goes_is_told_of_at_once(void **state)
+{
+    static const char *const words[] = {"sh", "sh mortal.sh", NULL};
+    struct running running;
+    struct ran ran;
+    int pid = 0;
+
+    (void)state;
+    (void)scratch_file("mortal.sh",
+                       "echo \"pid $$ is mine\" >&2\nexec \"" PROBE "\"\n");
+    running = start_mcpctl_with_input(words);
+    assert_int_equal(
+        sscanf(strstr(running_until(running.err, " is mine"), "pid "), "pid %d", &pid),
+        1);
+    assert_int_equal(write(running.in, "ping\n", 5), 5);
+    (void)running_until(running.out, "\"ping\":1");
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    (void)running_until(running.err, "mcpctl: the connection to the server is lost");
+    ran = running_end(&running);
+    assert_int_equal(ran.code, 0); /* of the last command, which was answered */
+    ran_done(&ran);
+}
+
 static void
 a_script_exits_as_its_last_command(void **state)
 {
@@ -317,4 +342,5 @@ TEST_MAIN(TEST(tab_completes_commands_tools_and_arguments),
           TEST(a_question_of_a_job_takes_the_terminal),
           TEST(lines_are_kept_for_the_next_time), TEST(a_script_runs_to_its_end),
           TEST(a_script_exits_as_its_last_command),
+          TEST(a_server_that_goes_is_told_of_at_once),
           TEST(a_server_that_is_not_there_is_no_shell))
