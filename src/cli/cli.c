@@ -2,8 +2,10 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +14,9 @@
 #include "cli/interrupt.h"
 #include "cli/text.h"
 
+/* Less than the buffer of stdout has, so that a piece leads to one write at most, of no
+ * more than a pipe that can be written to takes at once. */
+#define PIECE_BYTES 2048
 #define DATA_COLUMNS 1000 /* of what a server adds to its error */
 
 /* ---- what was said ------------------------------------------------------------- */
@@ -305,13 +310,44 @@ output_failed(struct cli *cli)
     return false;
 }
 
+static bool
+output_stop(struct cli *cli)
+{
+    cli->output_stopped = true;
+    __fpurge(stdout);
+    if (cli->out_is_terminal) /* it may be in the middle of a line */
+        (void)!write(STDOUT_FILENO, "\n", 1);
+    (void)cli_fail_with(cli, CLI_CANCELED, "canceled; the rest is not shown");
+    return false;
+}
+
+/* Until there is room for a piece; false: there will be none. */
+static bool
+output_wait(struct cli *cli)
+{
+    bool stops = !cli->command || !cli->command->reports;
+    struct pollfd fds[2] = {{.fd = STDOUT_FILENO, .events = POLLOUT},
+                            {.fd = stops ? cli_interrupt_fd() : -1, .events = POLLIN}};
+
+    if (cli->output_failed || cli->output_stopped || cli_interrupt_output_gone())
+        return false;
+    while (poll(fds, 2, -1) < 0 && errno == EINTR)
+        continue;
+    return fds[1].revents ? output_stop(cli) : true;
+}
+
 bool
 cli_write(struct cli *cli, const char *text, size_t length)
 {
-    if (cli->output_failed || cli_interrupt_output_gone())
-        return false;
-    if (length > 0 && fwrite(text, 1, length, stdout) != length)
-        return output_failed(cli);
+    size_t piece;
+
+    for (; length > 0; text += piece, length -= piece) {
+        piece = length < PIECE_BYTES ? length : PIECE_BYTES;
+        if (!output_wait(cli))
+            return false;
+        if (fwrite(text, 1, piece, stdout) != piece)
+            return output_failed(cli);
+    }
     return true;
 }
 
@@ -321,7 +357,7 @@ cli_printf(struct cli *cli, const char *format, ...)
     va_list list;
     int n;
 
-    if (cli->output_failed || cli_interrupt_output_gone())
+    if (!output_wait(cli))
         return false;
     va_start(list, format);
     n = vprintf(format, list);
@@ -332,9 +368,11 @@ cli_printf(struct cli *cli, const char *format, ...)
 bool
 cli_flush(struct cli *cli)
 {
-    if (cli->output_failed || cli_interrupt_output_gone())
+    if (cli->output_failed || cli->output_stopped || cli_interrupt_output_gone())
         return false;
-    return fflush(stdout) == 0 || output_failed(cli);
+    if (__fpending(stdout) == 0)
+        return true;
+    return output_wait(cli) && (fflush(stdout) == 0 || output_failed(cli));
 }
 
 /* JSON escapes the controls of ASCII, but not what else a terminal obeys. */

@@ -26,9 +26,10 @@ struct cli {
     bool json;    /* results as JSON: asked for, or stdout is no terminal */
     bool color;   /* on stdout */
     bool may_ask; /* there is somebody at a terminal to be asked (not --no-input) */
-    bool output_failed; /* stdout takes nothing any more */
-    mcp_scope *scope;   /* for what is under way now; made anew after a cancel (sh) */
-    double trace_began; /* --trace: seconds on the monotonic clock */
+    bool output_failed;  /* stdout takes nothing any more */
+    bool output_stopped; /* Ctrl-C: the rest is not shown. sh begins anew */
+    mcp_scope *scope;    /* for what is under way now; made anew after a cancel (sh) */
+    double trace_began;  /* --trace: seconds on the monotonic clock */
     struct cli_flag opened; /* the session is ready, or cannot be */
     struct cli_flag ended;  /* it has, and all that the server said was told */
     atomic_bool says_loss;  /* sh: a session that ends by itself is told of at once */
@@ -67,7 +68,8 @@ int cli_exit_of(const mcp_error *err);
 int cli_print_json(struct cli *cli, const mcp_json *value);
 
 /* Write to stdout; false once that fails. A broken pipe is noticed here and ends us
- * quietly (see interrupt.h); other failures are said once. */
+ * quietly (see interrupt.h); other failures are said once. Ctrl-C ends it, however much is
+ * left and however slowly it is read. */
 bool cli_write(struct cli *cli, const char *text, size_t length);
 bool cli_printf(struct cli *cli, const char *format, ...) MCP_PRINTF(2, 3);
 /* Everything is out; false: it is not. */

@@ -38,7 +38,8 @@ struct cli_command {
     enum cli_word words[CLI_WORDS_MAX]; /* the last one stands for all behind it too */
     bool
         no_target; /* its words name no server: common options for sessions are of no use */
-    bool hidden; /* not in help: for machines */
+    bool hidden;  /* not in help: for machines */
+    bool reports; /* what it has found until a Ctrl-C is shown all the same */
     /* argv: its words, argc of them. Returns how to exit (enum cli_exit). */
     int (*run)(struct cli *cli, int argc, char **argv);
 };

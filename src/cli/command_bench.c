@@ -301,6 +301,7 @@ const struct cli_command cli_command_bench = {
                 "mcpctl bench http://127.0.0.1:8080/mcp --tool hang seconds=60 "
                 "--at-once 8 --count 1000 --cancel-rate 100%\n",
     .options = options,
+    .reports = true,
     .least = 1,
     .most = CLI_ANY_NUMBER,
     .words = {CLI_WORD_TARGET, CLI_WORD_ARGUMENT},

@@ -205,6 +205,7 @@ const struct cli_command cli_command_doctor = {
                 "mcpctl doctor ./server --tool hang seconds=60\n"
                 "mcpctl doctor http://127.0.0.1:8080/mcp --report junit\n",
     .options = options,
+    .reports = true,
     .least = 1,
     .most = CLI_ANY_NUMBER,
     .words = {CLI_WORD_TARGET, CLI_WORD_ARGUMENT},

@@ -71,7 +71,7 @@ event_print(struct cli_tail *tail, const char *method, const mcp_json *params)
     mcp_builder_end(b);
     text = mcp_builder_text(b, &length);
     pthread_mutex_lock(&tail->lock);
-    if (text && !tail->ended) {
+    if (text && !tail->ended && cli_interrupt_signal() == 0) {
         tail->ended = !cli_write(cli, text, length) || !cli_write(cli, "\n", 1) ||
                       !cli_flush(cli);
         tail->seen++;

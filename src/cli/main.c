@@ -29,6 +29,8 @@ main(int argc, char **argv)
         code = cli.command->run(&cli, words, argv + 1);
         if (!cli_flush(&cli) && code == CLI_OK)
             code = CLI_OTHER;
+        if (cli.output_stopped)
+            code = CLI_CANCELED;
         cli_interrupt_end(&cli);
     }
     cli_done(&cli);

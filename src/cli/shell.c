@@ -298,6 +298,7 @@ cli_shell_begin(struct cli_shell *shell)
 
     if (must_end())
         return false;
+    cli->output_stopped = false;
     cli_interrupt_scope(NULL);
     if (mcp_scope_is_over(cli->scope)) {
         if (mcp_scope_new(NULL, &scope) < 0)
@@ -344,10 +345,11 @@ cli_shell_do(struct cli_shell *shell, const char *text)
     }
     if (line.count > 0 && cli_shell_begin(shell)) {
         shell->code = do_line(shell, &line);
+        (void)cli_flush(cli);
+        shell->code = cli->output_stopped ? CLI_CANCELED : shell->code;
         cli_shell_pause(shell);
     }
     cli_line_done(&line);
-    (void)cli_flush(cli);
     shell->is_over = shell->is_over || must_end();
 }
 

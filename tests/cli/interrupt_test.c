@@ -4,6 +4,7 @@
  */
 #include "cli/interrupt.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,6 +70,30 @@ Ctrl_C_cancels_in_the_server_too(void **state)
         return;
     AWAIT_STATS(target, "\"live_handlers\":0", "\"pool_free\":10", "\"cancelled\":1");
     probe_stop();
+}
+
+/* A result that is more than its reader takes, which is a pipe that nobody reads. */
+static void
+it_ends_what_is_being_shown(void **state)
+{
+    static char text[1 << 20];
+    struct running running;
+    struct pollfd began;
+    char word[256];
+    struct ran ran;
+
+    (void)state;
+    memset(text, 'x', sizeof(text) - 1);
+    (void)snprintf(word, sizeof(word), "text=@%s", scratch_file("text", text));
+    running = start_mcpctl((const char *const[]){"call", PROBE, "echo", word, NULL},
+                           NULL);
+    began = (struct pollfd){.fd = running.out, .events = POLLIN};
+    assert_int_equal(poll(&began, 1, PATIENCE_MS), 1);
+    assert_int_equal(kill(running.pid, SIGINT), 0);
+    (void)running_until(running.err, "canceled; the rest is not shown");
+    ran = running_end(&running);
+    assert_int_equal(ran.code, CLI_CANCELED);
+    ran_done(&ran);
 }
 
 /* Whoever reads these lines learns of each exit that is not 0 in the same way. */
@@ -168,7 +193,8 @@ TEST_MAIN(TEST_AS("stdio.modern.Ctrl_C_cancels_in_the_server_too",
                   Ctrl_C_cancels_in_the_server_too, &places[3]),
           TEST_AS("unix.modern.Ctrl_C_cancels_in_the_server_too",
                   Ctrl_C_cancels_in_the_server_too, &places[4]),
-          TEST(with_json_a_cancel_is_one_line_too), TEST(a_second_one_kills),
+          TEST(it_ends_what_is_being_shown), TEST(with_json_a_cancel_is_one_line_too),
+          TEST(a_second_one_kills),
           TEST(the_same_signal_within_a_moment_is_no_second_one),
           TEST(SIGTERM_cancels_too_and_is_what_we_die_of),
           TEST(a_cancel_that_nobody_confirms_is_6))
