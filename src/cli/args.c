@@ -6,6 +6,7 @@
 
 #include "cli/args_parts.h"
 #include "cli/field.h"
+#include "cli/secret.h"
 
 /* ---- where they come from ------------------------------------------------------- */
 
@@ -62,6 +63,35 @@ gather(struct cli_args *args, int count, char **words)
     return cli_args_ask(args);
 }
 
+/* What the schema calls a secret is not to be seen in a trace either. */
+static void
+keep_secrets(const mcp_json *root, const mcp_json *schema, const mcp_json *object)
+{
+    mcp_json_iterator it;
+
+    for (it = mcp_json_each(object); mcp_json_next(&it);) {
+        const mcp_json *field = cli_field_member(
+            root, schema, mcp_json_string(it.key, ""), mcp_json_string_length(it.key));
+
+        if (mcp_json_get_type(it.value) == MCP_JSON_OBJECT)
+            keep_secrets(root, field, it.value);
+        else if (field && cli_field_is_secret(root, field))
+            cli_secret_keep(mcp_json_string(it.value, ""),
+                            mcp_json_string_length(it.value));
+    }
+}
+
+static void
+hide_secrets(const struct cli_args *args, const struct cli_text *json)
+{
+    mcp_doc *doc = NULL;
+
+    if (args->schema && args->cli->options.trace &&
+        mcp_doc_parse(cli_text_string(json), json->length, NULL, &doc, NULL) == 0)
+        keep_secrets(args->schema, args->schema, mcp_doc_root(doc));
+    mcp_doc_free(doc);
+}
+
 static int
 finish(struct cli_args *args, char **ret_json)
 {
@@ -77,6 +107,7 @@ finish(struct cli_args *args, char **ret_json)
         cli_text_done(&json);
         return cli_args_say_faults(args, "nothing was sent");
     }
+    hide_secrets(args, &json);
     *ret_json = json.data;
     return CLI_OK;
 }

@@ -6,6 +6,7 @@
 #include "cli/args_parts.h"
 #include "cli/ask_parts.h"
 #include "cli/field.h"
+#include "cli/secret.h"
 
 struct asking {
     struct cli_turn *turn;
@@ -220,6 +221,8 @@ ask_once(struct asking *asking, struct cli_text *json, bool *ret_again)
     cli_text_done(&prompt);
     if (!line)
         return CLI_ANSWER_END;
+    if (cli_field_is_secret(q->root, q->field))
+        cli_secret_keep(line, strlen(line));
     if (line[0] == '\0' && asking->fallback) {
         (void)add_value(asking->fallback, json);
     } else if (line[0] == '\0' && !q->is_required) {

@@ -12,6 +12,7 @@
 
 #include "cli/help.h"
 #include "cli/interrupt.h"
+#include "cli/secret.h"
 #include "cli/text.h"
 
 /* Less than the buffer of stdout has, so that a piece leads to one write at most, of no
@@ -174,6 +175,7 @@ cli_done(struct cli *cli)
     cli_say_done(&cli->say);
     cli_flag_done(&cli->opened);
     cli_flag_done(&cli->ended);
+    cli_secret_forget();
 }
 
 /* ---- failures ------------------------------------------------------------------ */

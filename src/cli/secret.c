@@ -1,11 +1,14 @@
-/* secret.c - what must not be shown: found by its name, or by its shape */
+/* secret.c - what must not be shown: found by its name, its shape, or since it is known */
 #include "cli/secret.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <string.h>
 
 #define NAME_MAX_BYTES 64 /* a longer name says nothing */
 #define LEAST 6           /* a shorter rest behind a mark is no secret, but a word */
+#define KEPT_MAX 16       /* more than a form asks for */
+#define KEPT_BYTES 256
 
 /* ---- by name ------------------------------------------------------------------- */
 
@@ -44,6 +47,52 @@ cli_secret_is_name(const char *name)
             return true;
     }
     return false;
+}
+
+/* ---- known ---------------------------------------------------------------------- */
+
+static struct {
+    pthread_mutex_t lock; /* for all below */
+    char text[KEPT_MAX][KEPT_BYTES];
+    size_t length[KEPT_MAX];
+    size_t count;
+} kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The length of a known one that is here, or 0; under lock. A short one could be a part of
+ * any word. */
+static size_t
+known(const char *text, size_t length, bool is_whole)
+{
+    for (size_t i = 0; i < kept.count; i++) {
+        size_t n = kept.length[i];
+
+        if (n <= length && memcmp(text, kept.text[i], n) == 0 &&
+            (n >= LEAST || (is_whole && n == length)))
+            return n;
+    }
+    return 0;
+}
+
+void
+cli_secret_keep(const char *text, size_t length)
+{
+    if (length == 0 || length > KEPT_BYTES)
+        return;
+    pthread_mutex_lock(&kept.lock);
+    if (kept.count < KEPT_MAX && known(text, length, true) != length) {
+        memcpy(kept.text[kept.count], text, length);
+        kept.length[kept.count++] = length;
+    }
+    pthread_mutex_unlock(&kept.lock);
+}
+
+void
+cli_secret_forget(void)
+{
+    pthread_mutex_lock(&kept.lock);
+    explicit_bzero(kept.text, sizeof(kept.text));
+    kept.count = 0;
+    pthread_mutex_unlock(&kept.lock);
 }
 
 /* ---- by shape ------------------------------------------------------------------ */
@@ -146,26 +195,30 @@ user_of_url(const char *text, size_t length, size_t *ret_kept)
 void
 cli_secret_add(struct cli_text *into, const char *text, size_t length)
 {
-    size_t from = 0, i = 0, kept, n;
+    size_t from = 0, i = 0, shown, n;
     bool inside = false; /* a word, where no secret begins */
 
+    pthread_mutex_lock(&kept.lock);
     while (i < length) {
-        kept = 0;
-        n = inside ? 0 : marked(text + i, length - i, &kept);
+        shown = 0;
+        n = known(text + i, length - i, i == 0);
+        if (n == 0 && !inside)
+            n = marked(text + i, length - i, &shown);
         if (n == 0)
             n = private_key(text + i, length - i);
         if (n == 0)
-            n = user_of_url(text + i, length - i, &kept);
+            n = user_of_url(text + i, length - i, &shown);
         if (n == 0) {
             inside = isalnum((unsigned char)text[i]);
             i++;
             continue;
         }
-        cli_text_add(into, text + from, i + kept - from);
+        cli_text_add(into, text + from, i + shown - from);
         cli_text_puts(into, CLI_HIDDEN);
         i += n;
         from = i;
     }
+    pthread_mutex_unlock(&kept.lock);
     cli_text_add(into, text + from, length - from);
 }
 

@@ -1,10 +1,11 @@
 /*
- * secret.h - what must not be shown: found by its name, or by its shape
+ * secret.h - what must not be shown: found by its name, by its shape, or since it is known
  *
  * By name: members such as "password", "api_key", "access_token", whatever their case and
  * whether with _ or -. By shape, in any text: "Bearer ...", JWTs, private keys, passwords in
- * URLs, keys of well-known services. It is a help, not a promise: a secret that looks like
- * nothing and is called nothing is shown.
+ * URLs, keys of well-known services. Known is what was given for a field that its schema
+ * calls a secret. It is a help, not a promise: a secret that looks like nothing and is
+ * called nothing is shown.
  */
 #ifndef CLI_SECRET_H
 #define CLI_SECRET_H
@@ -18,7 +19,13 @@
 /* Does a member of this name hold one? */
 bool cli_secret_is_name(const char *name);
 
-/* The text, with what has the shape of one replaced. Appended. */
+/* From now on this text is one, wherever it stands; if it is short, only where it stands
+ * alone. A few are kept, of some length. [any] */
+void cli_secret_keep(const char *text, size_t length);
+/* All that were kept are forgotten. [any] */
+void cli_secret_forget(void);
+
+/* The text, with what has the shape of one, or is known, replaced. Appended. */
 void cli_secret_add(struct cli_text *into, const char *text, size_t length);
 
 /* The value as one line of JSON, with those found by name and by shape replaced. Appended.

@@ -4,6 +4,8 @@
 #include <stdio.h>
 
 #include "cli/desk.h"
+#include "cli/secret.h"
+#include "cli/trace.h"
 
 #define ADD                                                              \
     "{'type':'object','properties':{'a':{'type':'integer','maximum':9}," \
@@ -65,6 +67,29 @@ words_become_an_object(void **state)
     assert_int_equal(args.code, CLI_OK);
     assert_string_equal(args.json, "{\"a\":1,\"b\":2}");
     assert_string_equal(args.desk.heard, "");
+    args_close(&args);
+}
+
+static void
+what_the_schema_calls_a_secret_is_not_in_a_trace(void **state)
+{
+    static const char schema[] =
+        "{'type':'object','properties':{'user':{'type':'string'},'door':{'type':"
+        "'object','properties':{'pin':{'type':'string','format':'password'}}}}}";
+    struct cli_text traced = {0};
+    struct args args;
+
+    (void)state;
+    args_open(&args);
+    args.desk.cli.options.trace = true;
+    RUN(&args, schema, "user=somebody", "door.pin=0815");
+    assert_string_equal(args.json,
+                        "{\"user\":\"somebody\",\"door\":{\"pin\":\"0815\"}}");
+    cli_trace_message(args.json, strlen(args.json), &traced);
+    assert_string_equal(cli_text_string(&traced),
+                        "{\"user\":\"somebody\",\"door\":{\"pin\":\"[hidden]\"}}");
+    cli_text_done(&traced);
+    cli_secret_forget();
     args_close(&args);
 }
 
@@ -187,7 +212,9 @@ a_prompt_says_what_is_missing(void **state)
     args_close(&args);
 }
 
-TEST_MAIN(TEST(words_become_an_object), TEST(no_words_are_an_empty_object),
+TEST_MAIN(TEST(words_become_an_object),
+          TEST(what_the_schema_calls_a_secret_is_not_in_a_trace),
+          TEST(no_words_are_an_empty_object),
           TEST(a_wrong_one_is_explained_and_nothing_is_given),
           TEST(a_file_comes_before_the_words),
           TEST(a_file_that_is_no_object_is_refused),

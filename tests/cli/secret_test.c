@@ -47,6 +47,19 @@ shapes_say_what_is_secret(void **state)
 }
 
 static void
+what_is_known_is_hidden_wherever_it_stands(void **state)
+{
+    (void)state;
+    cli_secret_keep("correct horse", 13);
+    cli_secret_keep("1234", 4);
+    check_text("it is correct horse.", "it is [hidden].");
+    check_text("1234", "[hidden]");
+    check_text("12345, 1234", "12345, 1234"); /* too short to be found in a text */
+    cli_secret_forget();
+    check_text("correct horse", "correct horse");
+}
+
+static void
 what_only_looks_similar_is_shown(void **state)
 {
     static const char *const texts[] = {
@@ -93,5 +106,6 @@ a_schema_that_describes_one_is_shown(void **state)
 }
 
 TEST_MAIN(TEST(names_say_what_is_secret), TEST(shapes_say_what_is_secret),
+          TEST(what_is_known_is_hidden_wherever_it_stands),
           TEST(what_only_looks_similar_is_shown), TEST(members_are_hidden_at_any_depth),
           TEST(a_schema_that_describes_one_is_shown))
