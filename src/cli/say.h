@@ -8,6 +8,7 @@
 #define CLI_SAY_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -19,7 +20,8 @@ struct cli_say {
     pthread_mutex_t lock;
     bool is_terminal;
     bool color;
-    bool is_json;            /* --json: lines are JSON objects, and there is no bar */
+    atomic_bool is_json;     /* --json: lines are JSON objects, and there is no bar; sh
+                                changes it while others speak */
     int64_t (*now_ms)(void); /* the clock; tests have one of their own */
     bool has_bar;            /* under lock, as all below */
     bool is_drawn;           /* the bar stands on the screen now */

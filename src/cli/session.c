@@ -45,7 +45,7 @@ on_log(void *user, enum mcp_log_level level, const char *line)
 
     (void)level;
     cli_note(&cli->say, "%s%s", line,
-             cli->options.trace ? "" : " (--trace shows the wire)");
+             cli->trace_began > 0 ? "" : " (--trace shows the wire)");
 }
 
 static void

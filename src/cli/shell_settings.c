@@ -13,9 +13,7 @@ void
 cli_settings_apply_json(struct cli *cli)
 {
     cli->json = cli->options.json || !cli->out_is_terminal;
-    pthread_mutex_lock(&cli->say.lock);
     cli->say.is_json = cli->options.json;
-    pthread_mutex_unlock(&cli->say.lock);
 }
 
 /* A setting as it would be set. */
