@@ -13,7 +13,7 @@
 static int
 fail_file(struct cli_args *args, const char *why)
 {
-    if (args->cli->scope && mcp_scope_is_over(args->cli->scope))
+    if (cli_is_over(args->cli))
         return cli_fail_with(args->cli, CLI_CANCELED, "canceled; nothing was sent");
     return cli_fail_with(args->cli, CLI_OTHER, "--args: %s", why);
 }
@@ -55,7 +55,7 @@ gather(struct cli_args *args, int count, char **words)
         cli_args_word(args, words[i]);
     if (args->failed)
         return cli_fail_with(args->cli, CLI_OTHER, "out of memory");
-    if (args->cli->scope && mcp_scope_is_over(args->cli->scope))
+    if (cli_is_over(args->cli))
         return cli_fail_with(args->cli, CLI_CANCELED, "canceled; nothing was sent");
     if (args->fault_count > 0)
         return cli_args_say_faults(args, "nothing was sent");

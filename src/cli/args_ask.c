@@ -131,7 +131,7 @@ cli_args_ask(struct cli_args *args)
         return CLI_OK;
     if (args->failed)
         return cli_fail_with(cli, CLI_OTHER, "out of memory");
-    if (cli->scope && mcp_scope_is_over(cli->scope))
+    if (cli_is_over(cli))
         return cli_fail_with(cli, CLI_CANCELED, "canceled; nothing was sent");
     return say_missing(args);
 }

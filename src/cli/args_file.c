@@ -16,7 +16,7 @@ wait_readable(struct cli *cli, int fd)
     struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
 
     for (;;) {
-        if (cli->scope && mcp_scope_is_over(cli->scope))
+        if (cli_is_over(cli))
             return false;
         if (poll(&poll_fd, 1, TICK_MS) > 0)
             return true;

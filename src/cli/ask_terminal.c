@@ -34,7 +34,7 @@ cli_turn_is_over(const struct cli_turn *turn)
 {
     struct pollfd stop = {.fd = turn->stop_fd, .events = POLLIN};
 
-    if (turn->cli->scope && mcp_scope_is_over(turn->cli->scope))
+    if (cli_is_over(turn->cli))
         return true;
     return turn->stop_fd >= 0 && poll(&stop, 1, 0) > 0;
 }

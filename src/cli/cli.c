@@ -178,6 +178,39 @@ cli_done(struct cli *cli)
     cli_secret_forget();
 }
 
+/* ---- its scope ----------------------------------------------------------------- */
+
+/* Who asks the user something on another thread looks at the scope, too. */
+static pthread_mutex_t scope_lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool
+cli_is_over(const struct cli *cli)
+{
+    bool is_over;
+
+    pthread_mutex_lock(&scope_lock);
+    is_over = cli->scope && mcp_scope_is_over(cli->scope);
+    pthread_mutex_unlock(&scope_lock);
+    return is_over;
+}
+
+bool
+cli_renew(struct cli *cli)
+{
+    mcp_scope *fresh = NULL, *before;
+
+    if (!cli_is_over(cli))
+        return true;
+    if (mcp_scope_new(NULL, &fresh) < 0)
+        return false;
+    pthread_mutex_lock(&scope_lock);
+    before = cli->scope;
+    cli->scope = fresh;
+    pthread_mutex_unlock(&scope_lock);
+    mcp_scope_free(before);
+    return true;
+}
+
 /* ---- failures ------------------------------------------------------------------ */
 
 int

@@ -42,6 +42,11 @@ struct cli {
 int cli_init(struct cli *cli, int argc, char **argv, int *ret_argc);
 void cli_done(struct cli *cli);
 
+/* Is the scope of what is under way over? False if there is none. [any] */
+bool cli_is_over(const struct cli *cli);
+/* A new one, if it is; the main thread's to call. False: out of memory or descriptors. */
+bool cli_renew(struct cli *cli);
+
 /* ---- failures ------------------------------------------------------------------ */
 
 /* Says why something failed, on stderr (with --json as one line of JSON), and returns how

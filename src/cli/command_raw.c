@@ -12,7 +12,7 @@ input_read(struct cli *cli, struct cli_text *into)
     int code = CLI_OK;
 
     if (!cli_args_load(cli, "-", into, &why))
-        code = mcp_scope_is_over(cli->scope)
+        code = cli_is_over(cli)
                    ? cli_fail_with(cli, CLI_CANCELED, "canceled; nothing was sent")
                    : cli_fail_with(cli, CLI_OTHER, "%s", cli_text_string(&why));
     cli_text_done(&why);

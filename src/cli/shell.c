@@ -294,18 +294,13 @@ bool
 cli_shell_begin(struct cli_shell *shell)
 {
     struct cli *cli = shell->session->cli;
-    mcp_scope *scope;
 
     if (must_end())
         return false;
     cli->output_stopped = false;
     cli_interrupt_scope(NULL);
-    if (mcp_scope_is_over(cli->scope)) {
-        if (mcp_scope_new(NULL, &scope) < 0)
-            return false;
-        mcp_scope_free(cli->scope);
-        cli->scope = scope;
-    }
+    if (!cli_renew(cli))
+        return false;
     cli_interrupt_scope(cli->scope);
     return true;
 }

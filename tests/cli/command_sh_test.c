@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/exit.h"
 #include "cli/program.h"
 
 /* ---- mcpctl on a pseudo terminal ------------------------------------------------ */
@@ -229,6 +230,25 @@ a_question_of_a_job_takes_the_terminal(void **state)
     assert_int_equal(close_shell(&terminal), 0);
 }
 
+/* Who asks looks at the scope of the run, which the next line has anew. */
+static void
+ctrl_c_ends_a_question_and_the_next_call_may_ask(void **state)
+{
+    struct terminal terminal = open_shell(PROBE);
+
+    (void)state;
+    until(&terminal, "probe-server> ");
+    for (int i = 0; i < 3; i++) {
+        type(&terminal, "call ask question=why\n");
+        until(&terminal, "answer> ");
+        type(&terminal, "\x03");
+        until(&terminal, "and the server answers");
+        until(&terminal, "probe-server> ");
+    }
+    type(&terminal, "quit\n");
+    assert_int_equal(close_shell(&terminal), CLI_CANCELED);
+}
+
 static void
 lines_are_kept_for_the_next_time(void **state)
 {
@@ -340,6 +360,7 @@ TEST_MAIN(TEST(tab_completes_commands_tools_and_arguments),
           TEST(ctrl_c_clears_the_line_or_cancels_the_call),
           TEST(leaving_with_jobs_takes_two_tries),
           TEST(a_question_of_a_job_takes_the_terminal),
+          TEST(ctrl_c_ends_a_question_and_the_next_call_may_ask),
           TEST(lines_are_kept_for_the_next_time), TEST(a_script_runs_to_its_end),
           TEST(a_script_exits_as_its_last_command),
           TEST(a_server_that_goes_is_told_of_at_once),
