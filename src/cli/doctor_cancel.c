@@ -13,8 +13,9 @@
 
 #define RUN_MS 200  /* how long the tool may run before it is canceled */
 #define END_MS 5000 /* for each step behind it */
-#define LATE_MS 500 /* for an answer that should not come */
 #define POLL_MS 20
+
+#define REPORTS 1 /* of progress, that may have been under way */
 
 /* What was seen of one canceled call. */
 struct outcome {
@@ -22,30 +23,47 @@ struct outcome {
     bool was_told;    /* the server */
     bool is_alive;    /* it answers a ping afterwards */
     uint64_t late;    /* answers to it */
+    uint64_t reports; /* of its progress, after it answered that ping */
     int64_t handlers; /* still running; -1: not known */
 };
 
-/* Waits for an answer that should not come. Where handlers are counted, none will once
- * the last of them is gone. */
+/* Without this no progress is asked for. */
+static void
+on_progress(mcp_call *call, double progress, double total, const char *message,
+            void *user)
+{
+    (void)call;
+    (void)progress;
+    (void)total;
+    (void)message;
+    (void)user;
+}
+
+/* Waits for what should not come. Where handlers are counted, nothing will once the last
+ * of them is gone; elsewhere only time tells, and who answers late tells it soon. */
 static void
 watch_rest(struct cli_doctor *doctor, bool has_stats, int64_t handlers_before,
            struct outcome *outcome)
 {
-    int64_t began = cli_now_ms(), left = -1;
+    int64_t until = cli_now_ms() + END_MS;
+    uint64_t reports_before = cli_late_reports(&doctor->late);
+    bool is_over;
 
-    for (;;) {
+    do {
         if (has_stats)
-            left = cli_bench_live_handlers(doctor->session.client) - handlers_before;
-        if (has_stats ? left <= 0 : cli_now_ms() - began >= LATE_MS)
-            break;
-        if (cli_now_ms() - began >= END_MS)
-            break;
-        (void)poll(NULL, 0, POLL_MS);
-    }
-    outcome->late = cli_late_count(&doctor->late);
-    outcome->handlers = has_stats ? left : -1;
+            outcome->handlers = cli_bench_live_handlers(doctor->session.client) -
+                                handlers_before;
+        outcome->late = cli_late_count(&doctor->late);
+        outcome->reports = cli_late_reports(&doctor->late) - reports_before;
+        is_over = outcome->late > 0 || outcome->reports > REPORTS ||
+                  (has_stats && outcome->handlers <= 0) || cli_now_ms() >= until ||
+                  mcp_scope_is_over(doctor->cli->scope);
+        if (!is_over)
+            (void)poll(NULL, 0, POLL_MS);
+    } while (!is_over);
 }
 
+/* MCP_E_STATE: it has ended by itself; MCP_E_CLOSED: and so has the server. */
 static int
 cancel_one(struct cli_doctor *doctor, const char *arguments, struct outcome *ret)
 {
@@ -58,7 +76,7 @@ cancel_one(struct cli_doctor *doctor, const char *arguments, struct outcome *ret
     mcp_call *call;
     int r;
 
-    opt.on_progress = NULL;
+    opt.on_progress = on_progress;
     r = mcp_client_start_tool(client, doctor->cli->options.tool, arguments, &opt, NULL,
                               NULL, &call);
     if (r < 0)
@@ -73,8 +91,8 @@ cancel_one(struct cli_doctor *doctor, const char *arguments, struct outcome *ret
         if (ret->is_alive)
             watch_rest(doctor, has_stats, before, ret);
         r = 0;
-    } else {
-        r = MCP_E_STATE; /* it has ended by itself */
+    } else if (r != MCP_E_CLOSED) {
+        r = MCP_E_STATE;
     }
     mcp_call_free(call);
     return r;
@@ -92,6 +110,10 @@ judge(const struct outcome *outcome, struct cli_finding *finding)
     } else if (outcome->late > 0) {
         cli_found(finding, CLI_FAIL, "It answers a request that was canceled.");
         cli_mend(finding, "Send nothing for a request once it was canceled.");
+    } else if (outcome->reports > REPORTS) {
+        cli_found(finding, CLI_FAIL,
+                  "It goes on with what was canceled, and reports its progress.");
+        cli_mend(finding, "Look for the cancel in what takes long, and stop.");
     } else if (outcome->handlers > 0) {
         cli_found(finding, CLI_FAIL,
                   "%lld handler%s still run%s %d s after the cancel.",
@@ -99,9 +121,11 @@ judge(const struct outcome *outcome, struct cli_finding *finding)
                   outcome->handlers == 1 ? "s" : "", END_MS / 1000);
         cli_mend(finding, "Look for the cancel in what takes long, and stop.");
     } else if (outcome->handlers < 0) {
-        cli_found(finding, CLI_PASS,
-                  "No answer came, and the session goes on. Whether the work has ended "
-                  "cannot be seen from here.");
+        cli_found(
+            finding, CLI_PASS,
+            "No answer came within %d s, and the session goes on. Whether the work "
+            "has ended cannot be seen from here.",
+            END_MS / 1000);
     } else {
         cli_found(finding, CLI_PASS,
                   "No answer came, the session goes on, and no handler is left.");
@@ -139,6 +163,9 @@ cli_check_cancel(struct cli_doctor *doctor, struct cli_finding *finding)
     if (r == MCP_E_STATE)
         cli_found(finding, CLI_SKIP, "%.128s ended by itself within %d ms.",
                   cli->options.tool, RUN_MS);
+    else if (r == MCP_E_CLOSED)
+        cli_found(finding, CLI_FAIL, "The server went away when %.128s was called.",
+                  cli->options.tool);
     else if (r < 0)
         cli_found(finding, CLI_FAIL, "%.128s could not be called: %s.",
                   cli->options.tool, mcp_status_text(r));

@@ -1,4 +1,4 @@
-/* late.c - answers to requests that were canceled, as they show on the wire */
+/* late.c - what still comes for requests that were canceled, as it shows on the wire */
 #include "cli/late.h"
 
 #include <stdio.h>
@@ -90,10 +90,12 @@ static void
 see_came(struct cli_late *late, const mcp_json *message)
 {
     const mcp_json *error = mcp_json_get(message, "error");
+    const mcp_json *method = mcp_json_get(message, "method");
     char text[CLI_LATE_ID];
 
-    if (mcp_json_get(message, "method") ||
-        !id_write(mcp_json_get(message, "id"), text, sizeof(text)) ||
+    if (mcp_json_is_string(method, "notifications/progress"))
+        late->reports++;
+    if (method || !id_write(mcp_json_get(message, "id"), text, sizeof(text)) ||
         mcp_json_int(mcp_json_get(error, "code"), 0) == REQUEST_CANCELED)
         return;
     for (size_t i = 0; i < CLI_LATE_IDS; i++) {
@@ -125,13 +127,25 @@ cli_late_look(struct cli_late *late, enum mcp_wire what, const char *text,
     mcp_doc_free(doc);
 }
 
+static uint64_t
+count_read(struct cli_late *late, const uint64_t *counter)
+{
+    uint64_t count;
+
+    (void)pthread_mutex_lock(&late->lock);
+    count = *counter;
+    (void)pthread_mutex_unlock(&late->lock);
+    return count;
+}
+
 uint64_t
 cli_late_count(struct cli_late *late)
 {
-    uint64_t answered;
+    return count_read(late, &late->answered);
+}
 
-    (void)pthread_mutex_lock(&late->lock);
-    answered = late->answered;
-    (void)pthread_mutex_unlock(&late->lock);
-    return answered;
+uint64_t
+cli_late_reports(struct cli_late *late)
+{
+    return count_read(late, &late->reports);
 }

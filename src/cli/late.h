@@ -1,8 +1,8 @@
 /*
- * late.h - answers to requests that were canceled, as they show on the wire
+ * late.h - what still comes for requests that were canceled, as it shows on the wire
  *
- * The library drops them, as it should; here they are counted. An answer that only says
- * that the request was canceled (-32800) is none.
+ * The library drops it, as it should; here it is counted. An answer that only says that
+ * the request was canceled (-32800) is none.
  */
 #ifndef CLI_LATE_H
 #define CLI_LATE_H
@@ -20,6 +20,7 @@ struct cli_late {
     size_t next;
     uint64_t canceled; /* requests that the server was told to cancel */
     uint64_t answered; /* of these: answered all the same, after it */
+    uint64_t reports;  /* of progress, whatever they are for */
     /* who was to see the wire before us (--trace), and to hear of the session */
     void (*on_wire)(mcp_client *client, enum mcp_wire what, const char *text,
                     size_t length, void *user);
@@ -40,5 +41,8 @@ void cli_late_look(struct cli_late *late, enum mcp_wire what, const char *text,
 
 /* How many were answered although canceled, until now. [any] */
 uint64_t cli_late_count(struct cli_late *late);
+
+/* How many reports of progress came, for whichever request, until now. [any] */
+uint64_t cli_late_reports(struct cli_late *late);
 
 #endif

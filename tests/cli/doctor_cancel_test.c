@@ -5,6 +5,36 @@
 
 #define OBEYS "\"title\":\"Obeys a cancel\","
 
+/* A server of sh(1) with one tool, t, which does what the script says; $id is the id of
+ * the call, and say answers it. Returns it as a target. */
+static const char *
+server_with(const char *script)
+{
+    static char target[512];
+    char text[2048];
+
+    (void)snprintf(
+        text, sizeof(text),
+        "tell() { echo \"{\\\"jsonrpc\\\":\\\"2.0\\\",$1}\"; }\n"
+        "say() { tell \"\\\"id\\\":$id,$1\"; }\n"
+        "while read -r line; do\n"
+        "id=${line#*\\\"id\\\":}; id=${id%%%%,*}\n"
+        "case $line in\n"
+        "*initialize\\\"*) say '\"result\":{\"protocolVersion\":\"2025-11-25\","
+        "\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"d\",\"version\":"
+        "\"1\"}}';;\n"
+        "*tools/list*) say '\"result\":{\"tools\":[{\"name\":\"t\",\"inputSchema\":{"
+        "\"type\":\"object\"}}]}';;\n"
+        "*tools/call*) %s;;\n"
+        "*\\\"ping\\\"*) say '\"result\":{}';;\n"
+        "*notifications/*) ;;\n"
+        "*) say '\"error\":{\"code\":-32601,\"message\":\"no\"}';;\n"
+        "esac; done\n",
+        script);
+    (void)snprintf(target, sizeof(target), "/bin/sh %s", scratch_file("t.sh", text));
+    return target;
+}
+
 static void
 a_tool_that_stops_passes(void **state)
 {
@@ -28,33 +58,43 @@ a_tool_that_cannot_show_it_is_skipped(void **state)
               "doctor", PROBE, "--tool", "nothing");
 }
 
-/* A server that answers after 0.5 s, whatever it is told meanwhile. */
+/* Half a second, and then a second and a half behind the cancel, while it goes on with the
+ * session: whatever it is told meanwhile. */
 static void
 a_server_that_answers_all_the_same_fails(void **state)
 {
-    const char *path = scratch_file(
-        "deaf.sh",
-        "while read -r line; do\n"
-        "id=${line#*\\\"id\\\":}; id=${id%%,*}\n"
-        "say() { echo \"{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":$id,$1}\"; }\n"
-        "case $line in\n"
-        "*initialize\\\"*) say '\"result\":{\"protocolVersion\":\"2025-11-25\","
-        "\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"d\",\"version\":"
-        "\"1\"}}';;\n"
-        "*tools/list*) say '\"result\":{\"tools\":[{\"name\":\"t\",\"inputSchema\":{"
-        "\"type\":\"object\"}}]}';;\n"
-        "*tools/call*) sleep 0.5; say '\"result\":{\"content\":[]}';;\n"
-        "*\\\"ping\\\"*) say '\"result\":{}';;\n"
-        "*notifications/*) ;;\n"
-        "*) say '\"error\":{\"code\":-32601,\"message\":\"no\"}';;\n"
-        "esac; done\n");
-    char target[512];
-
     (void)state;
-    (void)snprintf(target, sizeof(target), "/bin/sh %s", path);
     CHECK_RAN(1, OBEYS "\"verdict\":\"fail\",\"seen\":\"It answers a request", NULL,
-              "doctor", target, "--tool", "t");
+              "doctor", server_with("sleep 0.5; say '\"result\":{\"content\":[]}'"),
+              "--tool", "t");
+    CHECK_RAN(1, OBEYS "\"verdict\":\"fail\",\"seen\":\"It answers a request", NULL,
+              "doctor", server_with("(sleep 1.7; say '\"result\":{\"content\":[]}') &"),
+              "--tool", "t");
+}
+
+/* Nothing but its progress shows that the work goes on. */
+static void
+a_server_that_reports_further_progress_fails(void **state)
+{
+    (void)state;
+    CHECK_RAN(1, OBEYS "\"verdict\":\"fail\",\"seen\":\"It goes on", NULL, "doctor",
+              server_with("token=${line#*progressToken\\\":}; token=${token%%[,\\}]*}\n"
+                          "(for n in 1 2 3 4 5 6 7 8 9; do sleep 0.2\n"
+                          "tell \"\\\"method\\\":\\\"notifications/progress\\\","
+                          "\\\"params\\\":{\\\"progressToken\\\":$token,"
+                          "\\\"progress\\\":$n}\"; done) &"),
+              "--tool", "t");
+}
+
+static void
+a_server_that_dies_of_the_call_fails(void **state)
+{
+    (void)state;
+    CHECK_RAN(1, OBEYS "\"verdict\":\"fail\",\"seen\":\"The server went away", NULL,
+              "doctor", server_with("exit 1"), "--tool", "t");
 }
 
 TEST_MAIN(TEST(a_tool_that_stops_passes), TEST(a_tool_that_cannot_show_it_is_skipped),
-          TEST(a_server_that_answers_all_the_same_fails))
+          TEST(a_server_that_answers_all_the_same_fails),
+          TEST(a_server_that_reports_further_progress_fails),
+          TEST(a_server_that_dies_of_the_call_fails))

@@ -105,7 +105,24 @@ who_looked_before_still_does(void **state)
     cli_late_done(&late);
 }
 
-TEST_MAIN(TEST(an_answer_behind_its_cancel_is_late_once),
+static void
+reports_of_progress_are_counted_apart(void **state)
+{
+    struct cli_late late;
+
+    (void)state;
+    cli_late_init(&late);
+    sent(&late, CANCEL("7"));
+    came(&late, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\","
+                "\"params\":{\"progressToken\":7,\"progress\":1}}");
+    came(&late, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}");
+    assert_int_equal(cli_late_reports(&late), 1);
+    assert_int_equal(cli_late_count(&late), 0);
+    cli_late_done(&late);
+}
+
+TEST_MAIN(TEST(reports_of_progress_are_counted_apart),
+          TEST(an_answer_behind_its_cancel_is_late_once),
           TEST(an_answer_before_its_cancel_is_not),
           TEST(an_error_that_says_canceled_is_no_answer),
           TEST(other_ids_requests_and_garbage_do_not_count),
