@@ -63,7 +63,8 @@ struct cli_doctor {
     /* a session as any program would have it (doctor_session.c) */
     struct cli_session session;
     bool is_open;
-    int open_code; /* why it is not */
+    bool may_leave; /* processes: it has started a program */
+    int open_code;  /* why it is not open */
     struct cli_late late;
     mcp_reply *lists[CLI_DOCTOR_LISTS];
     mcp_error list_errors[CLI_DOCTOR_LISTS];
@@ -96,6 +97,14 @@ bool cli_challenge_metadata(const char *challenge, char *into, size_t room);
 
 /* A call that is canceled in the middle (doctor_cancel.c). */
 void cli_check_cancel(struct cli_doctor *doctor, struct cli_finding *finding);
+
+/* ---- processes that are left behind (doctor_orphans.c) -------------------------- */
+
+/* A server is about to be started: from here on what it leaves falls to us. */
+void cli_orphans_begin(struct cli_doctor *doctor);
+/* It has ended. Waits, at most orphan_ms, for what is below it to follow; what does not
+ * is noted and killed. session: the one that it had (setsid), or 0. */
+void cli_orphans_end(struct cli_doctor *doctor, pid_t session);
 
 /* ---- lists of a server (doctor_lint.c, doctor_lint_more.c), pure ---------------- */
 

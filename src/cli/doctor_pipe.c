@@ -367,6 +367,16 @@ cli_pipe_wait(struct cli_pipe *pipe, int64_t ms)
     return true;
 }
 
+/* A line that never ended is no message; but what begins as one may have been cut. */
+static void
+note_rest(struct cli_pipe *pipe)
+{
+    const char *text = cli_text_string(&pipe->text);
+
+    if (pipe->text.length > 0 && *text != '{' && *text != '[')
+        foreign_line(pipe, text, pipe->text.length);
+}
+
 void
 cli_pipe_close(struct cli_pipe *pipe)
 {
@@ -381,6 +391,7 @@ cli_pipe_close(struct cli_pipe *pipe)
         drop(&pipe->out);
         drop(&pipe->err);
     }
+    note_rest(pipe);
     pipe->pid = 0;
     cli_text_done(&pipe->text);
 }

@@ -50,7 +50,8 @@ void cli_pipe_end_input(struct cli_pipe *pipe);
  * not. */
 bool cli_pipe_wait(struct cli_pipe *pipe, int64_t ms);
 
-/* Kills it, if it has not ended, but nothing below it; closes all. */
+/* Kills it, if it has not ended, but nothing below it; closes all. What was counted of
+ * it stays. */
 void cli_pipe_close(struct cli_pipe *pipe);
 
 #endif

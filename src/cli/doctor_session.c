@@ -58,6 +58,9 @@ check_opens(struct cli_doctor *doctor, struct cli_finding *finding)
     const struct cli_session_wish wish = {.adjust = adjust, .user = &doctor->late};
     const mcp_json *info;
 
+    doctor->may_leave = doctor->target.kind == CLI_TARGET_COMMAND;
+    if (doctor->may_leave)
+        cli_orphans_begin(doctor);
     doctor->open_code = cli_session_open(doctor->cli, doctor->word, &wish,
                                          &doctor->session);
     doctor->is_open = doctor->open_code == CLI_OK;
@@ -207,4 +210,8 @@ cli_session_checks_done(struct cli_doctor *doctor)
     if (doctor->is_open)
         cli_session_close(&doctor->session);
     doctor->is_open = false;
+    if (doctor->may_leave)
+        cli_orphans_end(doctor, 0);
+    doctor->may_leave = false;
+    cli_text_done(&doctor->orphans);
 }

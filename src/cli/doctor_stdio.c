@@ -2,27 +2,18 @@
  * doctor_stdio.c - checks of a program that speaks over its stdin and stdout
  *
  * The first check finds out the eras and leaves a server running, `life`, which the
- * next ones speak to until one of them ends it. While these checks run we are the one
- * to whom processes fall that have lost their parent: so each that a server leaves is
- * seen.
+ * next ones speak to until one of them ends it.
  */
-#include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "cli/doctor.h"
-#include "cli/proc.h"
 
 #define DISCOVER_MS \
     3000 /* a server of before 2026 may say nothing to what it is asked */
 #define STDERR_BYTES (64u << 10)
-#define PROCESSES_MAX 8192
 
 enum { ID_HELLO = 1, ID_PING, ID_UNKNOWN, ID_AFTER_GARBAGE };
 
@@ -39,29 +30,6 @@ was_started(const struct cli_doctor *doctor)
 }
 
 /* ---- a server, from its start to what is left of it ----------------------------- */
-
-static bool
-is_known(const struct cli_doctor *doctor, int64_t pid)
-{
-    for (size_t i = 0; i < doctor->known_count; i++)
-        if (doctor->known[i] == pid)
-            return true;
-    return pid == getpid();
-}
-
-/* Children that are none of the server's. */
-static void
-know_children(struct cli_doctor *doctor)
-{
-    struct cli_proc *list = calloc(PROCESSES_MAX, sizeof(*list));
-    size_t count = list ? cli_proc_all(list, PROCESSES_MAX) : 0;
-
-    doctor->known_count = 0;
-    for (size_t i = 0; i < count && doctor->known_count < CLI_DOCTOR_KNOWN; i++)
-        if (list[i].parent == getpid())
-            doctor->known[doctor->known_count++] = list[i].pid;
-    free(list);
-}
 
 static int
 start(struct cli_doctor *doctor, struct cli_pipe *pipe, mcp_error *err)
@@ -83,78 +51,26 @@ start(struct cli_doctor *doctor, struct cli_pipe *pipe, mcp_error *err)
         env[i] = doctor->target.env[i];
     for (size_t i = 0; i < options->env.count; i++)
         env[count + i] = options->env.item[i];
-    know_children(doctor);
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    cli_orphans_begin(doctor);
     r = cli_pipe_open(pipe, doctor->target.argv, env, cwd, doctor->cli->scope, err);
     free(env);
     return r;
-}
-
-/* Processes of that session, and those that fell to us: into list, at most room. Those
- * that have ended are let go. */
-static size_t
-orphans_find(const struct cli_doctor *doctor, pid_t session, struct cli_proc *list,
-             size_t room)
-{
-    size_t count = cli_proc_all(list, room), found = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        struct cli_proc proc = list[i];
-        bool is_ours = proc.parent == getpid() && !is_known(doctor, proc.pid);
-
-        if (!is_ours && proc.session != session)
-            continue;
-        if (proc.state == 'Z') {
-            if (is_ours)
-                (void)waitpid((pid_t)proc.pid, NULL, WNOHANG);
-            continue;
-        }
-        list[found++] = proc;
-    }
-    return found;
-}
-
-static void
-orphans_note(struct cli_doctor *doctor, const struct cli_proc *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        doctor->orphan_count++;
-        if (doctor->orphan_count <= 5)
-            cli_text_printf(&doctor->orphans, "%s%s (%lld)",
-                            doctor->orphans.length ? ", " : "", list[i].name,
-                            (long long)list[i].pid);
-        (void)kill((pid_t)list[i].pid, SIGKILL);
-        if (list[i].parent == getpid())
-            (void)waitpid((pid_t)list[i].pid, NULL, 0);
-    }
 }
 
 /* The server has ended, or is killed now. Looks at what it wrote and left. */
 static void
 finish(struct cli_doctor *doctor, struct cli_pipe *pipe)
 {
-    struct cli_proc *list = calloc(PROCESSES_MAX, sizeof(*list));
     pid_t session = pipe->pid;
-    size_t found = 0;
 
-    if (session <= 0) {
-        free(list);
+    if (session <= 0)
         return;
-    }
+    cli_pipe_close(pipe);
     if (doctor->foreign == 0)
         memcpy(doctor->first_foreign, pipe->first_foreign, CLI_PIPE_SHOWN);
     doctor->foreign += pipe->foreign;
     doctor->error_bytes += pipe->error_bytes;
-    cli_pipe_close(pipe);
-    for (int waited = 0; list && waited < doctor->orphan_ms; waited += 10) {
-        found = orphans_find(doctor, session, list, PROCESSES_MAX);
-        if (found == 0)
-            break;
-        (void)poll(NULL, 0, 10);
-    }
-    orphans_note(doctor, list, found);
-    free(list);
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+    cli_orphans_end(doctor, session);
 }
 
 /* ---- the handshake -------------------------------------------------------------- */
@@ -225,6 +141,14 @@ greet(struct cli_doctor *doctor, struct cli_pipe *pipe)
     return is_fine;
 }
 
+/* Has it ended by itself? Who has closed its stdout is about to. */
+static bool
+has_ended(struct cli_doctor *doctor)
+{
+    return doctor->life.pid > 0 &&
+           cli_pipe_wait(&doctor->life, doctor->life.out < 0 ? doctor->exit_ms : 0);
+}
+
 /* Each era has a server of its own: one that does not know the first question may be
  * confused by it. The last one stays. */
 static void
@@ -258,9 +182,13 @@ check_answers(struct cli_doctor *doctor, struct cli_finding *finding)
                   !doctor->is_legacy  ? "modern era only"
                   : doctor->is_modern ? "both eras"
                                       : "legacy era only");
-    } else if (doctor->life.out < 0 && cli_pipe_wait(&doctor->life, doctor->exit_ms)) {
-        cli_found(finding, CLI_FAIL, "It ended before it answered, with status %d.",
-                  WEXITSTATUS(doctor->life.status));
+    } else if (has_ended(doctor)) {
+        bool is_signal = WIFSIGNALED(doctor->life.status);
+
+        cli_found(finding, CLI_FAIL, "It ended before it answered, %s %d.",
+                  is_signal ? "by signal" : "with status",
+                  is_signal ? WTERMSIG(doctor->life.status)
+                            : WEXITSTATUS(doctor->life.status));
         cli_mend(finding, "Check its arguments; run it by hand to see what it says.");
     } else {
         cli_found(finding, CLI_FAIL,
@@ -375,7 +303,7 @@ check_eof(struct cli_doctor *doctor, struct cli_finding *finding)
 {
     struct cli_pipe *life = &doctor->life;
 
-    if (life->pid <= 0 || life->is_ended) {
+    if (life->pid <= 0 || has_ended(doctor)) {
         cli_found(finding, CLI_SKIP, "It had ended before.");
         return;
     }

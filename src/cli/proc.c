@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #define LINE_MAX_BYTES 1024
-#define PROCESSES_MAX 8192 /* that we look through; a usual machine has some hundreds */
 
 /* Fields of /proc/PID/stat, counted from the one behind the state. */
 enum { PARENT, GROUP, SESSION, USER_TICKS = 10, SYSTEM_TICKS, PAGES = 20, FIELDS };
@@ -102,12 +101,12 @@ descriptors_of(int64_t pid)
 static int64_t
 processes_of(int64_t pid)
 {
-    struct cli_proc *list = calloc(PROCESSES_MAX, sizeof(*list));
+    struct cli_proc *list = calloc(CLI_PROC_MAX, sizeof(*list));
     size_t count;
 
     if (!list)
         return -1;
-    count = cli_proc_below(pid, list, cli_proc_all(list, PROCESSES_MAX));
+    count = cli_proc_below(pid, list, cli_proc_all(list, CLI_PROC_MAX));
     free(list);
     return (int64_t)count + 1;
 }

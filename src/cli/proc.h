@@ -35,6 +35,8 @@ struct cli_usage {
 };
 void cli_proc_usage(int64_t pid, struct cli_usage *ret_usage);
 
+#define CLI_PROC_MAX 8192 /* that we look through; a usual machine has some hundreds */
+
 /* All processes there are, at most `room` into list; returns how many were written. */
 size_t cli_proc_all(struct cli_proc *list, size_t room);
 

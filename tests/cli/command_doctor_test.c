@@ -1,4 +1,5 @@
 /* command_doctor_test.c - mcpctl doctor: its report, and how it exits */
+#include <signal.h>
 #include <stdio.h>
 
 #include "cli/program.h"
@@ -34,5 +35,29 @@ a_fault_is_exit_1_and_nobody_is_exit_4(void **state)
     CHECK_RAN(1, NULL, "--tool", "doctor", PROBE, "x=y");
 }
 
-TEST_MAIN(TEST(a_good_server_has_no_fault), TEST(a_report_is_for_test_runners_too),
+/* It gets away from the group of its server, in each of the times that one is started. */
+static void
+nobody_outlives_the_doctor(void **state)
+{
+    const char *path = scratch_file(
+        "leaves.sh", "setsid sleep 3600 >/dev/null 2>&1 </dev/null &\n"
+                     "echo $! >> $0.pids; exec " CLI_BIN "/probe-server\n");
+    char target[512], pids[512];
+    int pid, count = 0;
+    FILE *file;
+
+    (void)state;
+    (void)snprintf(target, sizeof(target), "/bin/sh %s", path);
+    (void)snprintf(pids, sizeof(pids), "%s.pids", path);
+    CHECK_RAN(1, "outlived it: sleep", NULL, "doctor", target);
+    file = fopen(pids, "r");
+    assert_non_null(file);
+    for (; fscanf(file, "%d", &pid) == 1; count++)
+        assert_int_equal(kill(pid, 0), -1);
+    assert_int_equal(count, 4);
+    (void)fclose(file);
+}
+
+TEST_MAIN(TEST(nobody_outlives_the_doctor), TEST(a_good_server_has_no_fault),
+          TEST(a_report_is_for_test_runners_too),
           TEST(a_fault_is_exit_1_and_nobody_is_exit_4))

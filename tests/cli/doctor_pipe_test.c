@@ -85,6 +85,25 @@ what_does_not_end_is_killed(void **state)
     assert_true(WIFSIGNALED(pipe.status));
 }
 
+/* Half a message may be one that was cut by the kill. */
+static void
+a_line_without_end_is_no_message_either(void **state)
+{
+    const char *const scripts[] = {"printf 00000 && exec cat",
+                                   "printf '{\"a' && exec cat"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct cli_pipe pipe;
+
+        sh(&pipe, scripts[i]);
+        while (pipe.text.length < 2)
+            assert_false(cli_pipe_wait(&pipe, 20));
+        cli_pipe_close(&pipe);
+        assert_int_equal(pipe.foreign, i == 0 ? 1 : 0);
+    }
+}
+
 static void
 a_program_that_is_not_there_is_said(void **state)
 {
@@ -119,5 +138,7 @@ its_environment_and_folder_are_as_told(void **state)
 
 TEST_MAIN(TEST(an_answer_is_found_between_other_lines),
           TEST(silence_and_an_end_are_told_apart), TEST(the_end_of_its_input_ends_it),
-          TEST(what_does_not_end_is_killed), TEST(a_program_that_is_not_there_is_said),
+          TEST(what_does_not_end_is_killed),
+          TEST(a_line_without_end_is_no_message_either),
+          TEST(a_program_that_is_not_there_is_said),
           TEST(its_environment_and_folder_are_as_told))

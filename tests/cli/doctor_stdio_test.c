@@ -173,7 +173,43 @@ a_status_and_a_long_log_are_warnings(void **state)
     rig_done(&rig);
 }
 
-TEST_MAIN(TEST(a_good_program_passes_all), TEST(all_that_a_bad_program_does_is_seen),
+static void
+the_signal_that_ended_a_program_is_told(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    examine(&rig, "kill -11 $$", PATIENCE_MS);
+    assert_found(&rig, "stdio.answers", CLI_FAIL, "by signal 11");
+    rig_done(&rig);
+}
+
+/* It is not the end of stdin that ends it. */
+static void
+who_died_of_a_malformed_line_is_blamed_once(void **state)
+{
+    static const char script[] = "while read -r line; do case $line in\n"
+                                 "*server/discover*) echo '" NO_METHOD(
+                                     "1") "';;\n"
+                                          "*'\"initialize\"'*) echo '" HELLO "';;\n"
+                                          "*'\"id\":2'*) echo '" NO_METHOD(
+                                              "2") "';;\n"
+                                                   "*'\"id\":3'*) echo '" NO_METHOD(
+                                                       "3") "';;\n"
+                                                            "*'\"2.0\",') exit 1;;\n"
+                                                            "esac; done";
+    struct rig rig;
+
+    (void)state;
+    examine(&rig, script, PATIENCE_MS);
+    assert_found(&rig, "stdio.malformed", CLI_FAIL, "closed");
+    assert_found(&rig, "stdio.eof", CLI_SKIP, "had ended");
+    rig_done(&rig);
+}
+
+TEST_MAIN(TEST(the_signal_that_ended_a_program_is_told),
+          TEST(who_died_of_a_malformed_line_is_blamed_once),
+          TEST(a_good_program_passes_all), TEST(all_that_a_bad_program_does_is_seen),
           TEST(a_program_that_ends_at_once_is_told_so),
           TEST(a_program_that_is_not_there_is_not_examined),
           TEST(a_status_and_a_long_log_are_warnings))

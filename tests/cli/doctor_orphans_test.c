@@ -1,0 +1,104 @@
+/* doctor_orphans_test.c - proves cli/doctor_orphans.c: nobody gets away */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/doctor.h"
+#include "cli/proc.h"
+#include "cli/program.h"
+
+/* Runs a script of sh(1) to its end, as a server. */
+static void
+serve(struct cli_doctor *doctor, const char *script)
+{
+    pid_t pid;
+
+    cli_orphans_begin(doctor);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)setsid();
+        (void)execl("/bin/sh", "sh", "-c", script, (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    cli_orphans_end(doctor, pid);
+}
+
+static size_t
+count_children(void)
+{
+    struct cli_proc *list = calloc(CLI_PROC_MAX, sizeof(*list));
+    size_t count = cli_proc_all(list, CLI_PROC_MAX), children = 0;
+
+    for (size_t i = 0; i < count; i++)
+        children += list[i].parent == getpid();
+    free(list);
+    return children;
+}
+
+static void
+who_leaves_nobody_is_not_accused(void **state)
+{
+    struct cli_doctor doctor = {.orphan_ms = PATIENCE_MS};
+
+    (void)state;
+    serve(&doctor, "sleep 0.01 & exit 0");
+    assert_int_equal(doctor.orphan_count, 0);
+    assert_int_equal(count_children(), 0);
+}
+
+static void
+a_session_of_its_own_hides_nobody(void **state)
+{
+    struct cli_doctor doctor = {.orphan_ms = 20};
+
+    (void)state;
+    serve(&doctor, "sleep 3600 & setsid sleep 3600 &");
+    assert_int_equal(doctor.orphan_count, 2);
+    assert_non_null(strstr(cli_text_string(&doctor.orphans), "sleep ("));
+    assert_int_equal(count_children(), 0);
+    cli_text_done(&doctor.orphans);
+}
+
+/* Whoever is looked at has started the next one before it is killed. */
+static void
+who_starts_others_all_the_time_is_ended_with_them(void **state)
+{
+    struct cli_doctor doctor = {.orphan_ms = 20};
+
+    (void)state;
+    serve(&doctor, "setsid sh -c 'for i in 1 2 3 4 5 6 7 8; do "
+                   "(while :; do setsid sleep 0.001; done) & done; wait' &");
+    assert_true(doctor.orphan_count > 0);
+    assert_int_equal(count_children(), 0);
+    cli_text_done(&doctor.orphans);
+}
+
+static void
+children_that_were_there_before_stay(void **state)
+{
+    struct cli_doctor doctor = {.orphan_ms = 20};
+    pid_t pid = fork();
+
+    (void)state;
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)execl("/bin/sleep", "sleep", "3600", (char *)NULL);
+        _exit(127);
+    }
+    serve(&doctor, "sleep 3600 &");
+    assert_int_equal(doctor.orphan_count, 1);
+    assert_int_equal(kill(pid, 0), 0);
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    cli_text_done(&doctor.orphans);
+}
+
+TEST_MAIN(TEST(who_leaves_nobody_is_not_accused),
+          TEST(a_session_of_its_own_hides_nobody),
+          TEST(who_starts_others_all_the_time_is_ended_with_them),
+          TEST(children_that_were_there_before_stay))
