@@ -125,8 +125,7 @@ void cli_complain(struct cli_complaints *all, const char *format, ...) MCP_PRINT
 /* The finding that they make: `verdict` with them, or PASS and this text. Freed. */
 void cli_complaints_found(struct cli_complaints *all, enum cli_verdict verdict,
                           struct cli_finding *finding, const char *passed);
-/* Do two of that list have the same text as this member? The first such text, or
- * NULL. */
+/* Do two of that list have the same text as this member? One such text, or NULL. */
 const char *cli_twice(const mcp_json *list, const char *key);
 
 /* ---- messages (doctor_message.c) ------------------------------------------------ */

@@ -1,6 +1,7 @@
 /* doctor_lint.c - tools as a server lists them: names, texts and schemas */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <mcp/schema.h>
@@ -40,18 +41,32 @@ cli_complaints_found(struct cli_complaints *all, enum cli_verdict verdict,
     cli_text_done(&all->text);
 }
 
+static int
+compare(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sorted, for a server may list very many. */
 const char *
 cli_twice(const mcp_json *list, const char *key)
 {
+    size_t count = mcp_json_count(list), used = 0;
+    const char **texts = count > 0 ? calloc(count, sizeof(*texts)) : NULL;
+    const char *twice = NULL;
     mcp_json_iterator it;
-    const char *text;
 
-    for (it = mcp_json_each(list); mcp_json_next(&it);) {
-        text = mcp_json_string(mcp_json_get(it.value, key), NULL);
-        if (text && mcp_json_find(list, key, text) != it.value)
-            return text;
+    for (it = mcp_json_each(list); texts && mcp_json_next(&it);) {
+        texts[used] = mcp_json_string(mcp_json_get(it.value, key), NULL);
+        used += texts[used] != NULL;
     }
-    return NULL;
+    if (used > 1)
+        qsort(texts, used, sizeof(*texts), compare);
+    for (size_t i = 1; i < used && !twice; i++)
+        if (strcmp(texts[i - 1], texts[i]) == 0)
+            twice = texts[i];
+    free(texts);
+    return twice;
 }
 
 static const char *
@@ -62,7 +77,7 @@ name_of(const mcp_json *item)
 
 /* ---- tools ---------------------------------------------------------------------- */
 
-/* Letters, digits and _-. of ASCII (server/tools, Tool Names). */
+/* Letters, digits and _-. of ASCII (server/tools, Tool Names): that is advice (SHOULD). */
 static bool
 is_tool_name(const mcp_json *name)
 {
@@ -79,17 +94,24 @@ cli_lint_tool_names(const mcp_json *tools, struct cli_finding *finding)
 {
     struct cli_complaints all = {0};
     const char *twice = cli_twice(tools, "name");
+    enum cli_verdict verdict = twice ? CLI_FAIL : CLI_WARN;
     mcp_json_iterator it;
     char passed[64];
 
     if (twice)
         cli_complain(&all, "%.128s is the name of two tools", twice);
-    for (it = mcp_json_each(tools); mcp_json_next(&it);)
-        if (!is_tool_name(mcp_json_get(it.value, "name")))
-            cli_complain(&all, "\"%.160s\" is no name for a tool", name_of(it.value));
+    for (it = mcp_json_each(tools); mcp_json_next(&it);) {
+        const mcp_json *name = mcp_json_get(it.value, "name");
+
+        if (is_tool_name(name))
+            continue;
+        cli_complain(&all, "\"%.160s\" is no name for a tool", name_of(it.value));
+        if (!*mcp_json_string(name, ""))
+            verdict = CLI_FAIL;
+    }
     (void)snprintf(passed, sizeof(passed), "%zu tools, each with a name of its own.",
                    mcp_json_count(tools));
-    cli_complaints_found(&all, CLI_FAIL, finding, passed);
+    cli_complaints_found(&all, verdict, finding, passed);
     if (finding->verdict != CLI_PASS)
         cli_mend(finding, "A name is 1 to 128 of A-Z a-z 0-9 _ - . and is there once.");
 }

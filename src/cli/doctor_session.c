@@ -7,6 +7,8 @@
 
 #include "cli/doctor.h"
 
+#define NO_METHOD (-32601) /* as a server says that has no such list */
+
 static const char *const list_names[] = {"tools/list", "resources/list",
                                          "resources/templates/list", "prompts/list"};
 static const char *const list_capabilities[] = {"tools", "resources", "resources",
@@ -97,7 +99,7 @@ check_capabilities(struct cli_doctor *doctor, struct cli_finding *finding)
         size_t count = mcp_json_count(mcp_reply_items(doctor->lists[i]));
         /* a server may have resources without templates, and say so in this way */
         bool may_fail = i == MCP_LIST_TEMPLATES &&
-                        doctor->list_errors[i].rpc_code == -32601;
+                        doctor->list_errors[i].rpc_code == NO_METHOD;
 
         if (is_declared && !doctor->lists[i] && !may_fail)
             cli_complain(&all, "%s is declared and fails: %s", list_capabilities[i],
@@ -138,8 +140,12 @@ lint(struct cli_doctor *doctor, enum mcp_list list,
      struct cli_finding *finding)
 {
     const mcp_json *items = mcp_reply_items(doctor->lists[list]);
+    const mcp_error *err = &doctor->list_errors[list];
 
-    if (mcp_json_count(items) == 0)
+    if (!doctor->lists[list] && err->rpc_code != NO_METHOD)
+        cli_found(finding, CLI_SKIP, "%s cannot be read: %s.", list_names[list],
+                  err->message);
+    else if (mcp_json_count(items) == 0)
         cli_found(finding, CLI_SKIP, "There are none.");
     else
         rule(items, finding);
