@@ -90,6 +90,9 @@ void cli_stdio_checks_done(struct cli_doctor *doctor);
 void cli_web_checks_done(struct cli_doctor *doctor);
 void cli_session_checks_done(struct cli_doctor *doctor);
 
+/* How the doctor gets to a server over HTTP (doctor_web.c). */
+struct cli_way cli_doctor_way(const struct cli_doctor *doctor);
+
 /* The walk of a 401: what it names, and what stands there (doctor_auth.c). */
 void cli_check_authorization(struct cli_doctor *doctor, struct cli_finding *finding);
 /* The value of resource_metadata in a challenge; false: there is none, or no room. */

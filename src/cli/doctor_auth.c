@@ -74,17 +74,19 @@ walk(struct cli_doctor *doctor, const char *where, struct cli_finding *finding)
 {
     const struct cli_http_question question = {
         .method = "GET", .headers = "Accept: application/json\r\n"};
+    const struct cli_way way = cli_doctor_way(doctor);
     struct cli_http_answer answer;
     struct cli_url url;
     mcp_error err = {0};
     mcp_doc *doc = NULL;
     int r;
 
-    if (!cli_url_read(where, &url) || url.is_tls) {
-        cli_found(finding, CLI_SKIP, "%.200s is not read: only plain http is.", where);
+    if (!cli_url_read(where, &url)) {
+        cli_found(finding, CLI_FAIL, "%.200s is no URL that can be read.", where);
+        cli_mend(finding, "Name in resource_metadata where clients find it.");
         return;
     }
-    r = cli_http_ask(&url, &question, doctor->timeout_ms, &answer, &err);
+    r = cli_http_ask(&url, &question, &way, &answer, &err);
     if (r == 0 && answer.status == 200)
         r = mcp_doc_parse(cli_text_string(&answer.body), answer.body.length, NULL, &doc,
                           &err);
@@ -109,9 +111,9 @@ walk_well_known(struct cli_doctor *doctor, struct cli_finding *finding)
 {
     char where[2560];
 
-    (void)snprintf(where, sizeof(where),
-                   "http://%s/.well-known/oauth-protected-resource%s",
-                   doctor->url.authority, doctor->url.path);
+    (void)snprintf(
+        where, sizeof(where), "%s://%s/.well-known/oauth-protected-resource%s",
+        doctor->url.is_tls ? "https" : "http", doctor->url.authority, doctor->url.path);
     walk(doctor, where, finding);
     if (finding->verdict != CLI_FAIL)
         return;

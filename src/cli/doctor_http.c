@@ -1,16 +1,10 @@
-/* doctor_http.c - one request over plain HTTP/1.1, as it is written */
+/* doctor_http.c - one request over HTTP/1.1, as it is written */
 #include "cli/doctor_http.h"
-#include "cli/clock.h"
 
-#include <errno.h>
-#include <netdb.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 /* ---- URLs ----------------------------------------------------------------------- */
 
@@ -86,95 +80,6 @@ cli_url_read(const char *text, struct cli_url *ret_url)
         return false;
     *ret_url = url;
     return true;
-}
-
-/* ---- sockets -------------------------------------------------------------------- */
-
-static int
-fail(mcp_error *err, int status, const char *format, const char *what)
-{
-    err->status = status;
-    (void)snprintf(err->message, sizeof(err->message), "%s%.200s", format, what);
-    return status;
-}
-
-static bool
-wait_for(int fd, short events, int64_t until)
-{
-    struct pollfd poll_fd = {.fd = fd, .events = events};
-    int64_t left;
-    int n;
-
-    do {
-        left = until - cli_now_ms();
-        if (left <= 0)
-            return false;
-        n = poll(&poll_fd, 1, left > 60000 ? 60000 : (int)left);
-    } while (n == 0 || (n < 0 && errno == EINTR));
-    return n > 0;
-}
-
-static int
-connect_one(const struct addrinfo *address, int64_t until)
-{
-    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    socklen_t length = sizeof(int);
-    int fault = 0;
-
-    if (fd < 0)
-        return -1;
-    if (connect(fd, address->ai_addr, address->ai_addrlen) == 0)
-        return fd;
-    if (errno == EINPROGRESS && wait_for(fd, POLLOUT, until) &&
-        getsockopt(fd, SOL_SOCKET, SO_ERROR, &fault, &length) == 0 && fault == 0)
-        return fd;
-    if (fault == 0)
-        fault = errno == EINPROGRESS ? ETIMEDOUT : errno;
-    close(fd);
-    errno = fault;
-    return -1;
-}
-
-static int
-connect_url(const struct cli_url *url, int64_t until, mcp_error *err)
-{
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    struct addrinfo *list;
-    int fd = -1, r;
-
-    r = getaddrinfo(url->host, url->port, &hints, &list);
-    if (r != 0) {
-        (void)fail(err, MCP_E_SEND_FAILED, "the host is not known: ", gai_strerror(r));
-        return -1;
-    }
-    for (const struct addrinfo *at = list; at && fd < 0; at = at->ai_next)
-        fd = connect_one(at, until);
-    freeaddrinfo(list);
-    if (fd < 0)
-        (void)fail(err, MCP_E_SEND_FAILED, "nobody answers there: ", strerror(errno));
-    return fd;
-}
-
-static int
-send_all(int fd, const struct cli_text *text, int64_t until, mcp_error *err)
-{
-    size_t sent = 0;
-    ssize_t n;
-
-    if (text->failed)
-        return fail(err, MCP_E_NOMEM, "out of memory", "");
-    while (sent < text->length) {
-        n = send(fd, text->data + sent, text->length - sent, MSG_NOSIGNAL);
-        if (n > 0) {
-            sent += (size_t)n;
-            continue;
-        }
-        if (errno != EAGAIN && errno != EINTR)
-            return fail(err, MCP_E_CLOSED, "it went away: ", strerror(errno));
-        if (!wait_for(fd, POLLOUT, until))
-            return fail(err, MCP_E_TIMEOUT, "it does not read what is sent", "");
-    }
-    return 0;
 }
 
 /* ---- the answer ----------------------------------------------------------------- */
@@ -330,61 +235,78 @@ answer_take(const struct cli_text *came, bool is_end, bool head_only,
 }
 
 static int
-read_answer(int fd, bool head_only, int64_t until, struct cli_http_answer *answer,
+fail(mcp_error *err, int status, const char *why)
+{
+    err->status = status;
+    (void)snprintf(err->message, sizeof(err->message), "%s", why);
+    return status;
+}
+
+static int
+read_answer(struct cli_wire *wire, bool head_only, struct cli_http_answer *answer,
             mcp_error *err)
 {
     struct cli_text came = {0};
     char bytes[16384];
     bool is_whole = false;
-    ssize_t n;
+    size_t n = 0;
     int r = 0;
 
     while (r == 0 && !is_whole) {
-        n = recv(fd, bytes, sizeof(bytes), 0);
-        if (n > 0)
-            cli_text_add(&came, bytes, (size_t)n);
-        if (n >= 0)
-            is_whole = answer_take(&came, n == 0, head_only, answer);
-        else if (errno != EAGAIN && errno != EINTR)
-            r = fail(err, MCP_E_CLOSED, "it went away: ", strerror(errno));
-        else if (!wait_for(fd, POLLIN, until))
-            r = fail(err, MCP_E_TIMEOUT, "there is no whole answer in time", "");
+        r = cli_wire_read(wire, bytes, sizeof(bytes), &n, err);
+        if (r < 0)
+            break;
+        cli_text_add(&came, bytes, n);
+        is_whole = answer_take(&came, n == 0, head_only, answer);
         if (came.length > CLI_HTTP_BYTES || came.failed)
-            r = fail(err, MCP_E_LIMIT, "its answer is too long", "");
+            r = fail(err, MCP_E_LIMIT, "its answer is too long");
     }
     if (r == 0 && came.length == 0)
-        r = fail(err, MCP_E_CLOSED, "it closed the connection without an answer", "");
+        r = fail(err, MCP_E_CLOSED, "it closed the connection without an answer");
     else if (r == 0 && answer->status == 0)
-        r = fail(err, MCP_E_PROTO, "what it says is no HTTP", "");
+        r = fail(err, MCP_E_PROTO, "what it says is no HTTP");
     cli_text_done(&came);
     return r;
 }
 
-int
-cli_http_ask(const struct cli_url *url, const struct cli_http_question *question,
-             int64_t timeout_ms, struct cli_http_answer *ret_answer, mcp_error *err)
+static void
+write_question(const struct cli_url *url, const struct cli_http_question *question,
+               struct cli_text *into)
 {
-    int64_t until = cli_now_ms() + timeout_ms;
-    struct cli_text text = {0};
-    int fd, r;
-
-    memset(ret_answer, 0, sizeof(*ret_answer));
-    cli_text_printf(&text, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n",
+    cli_text_printf(into, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n",
                     question->method, url->path,
                     question->host ? question->host : url->authority);
     if (question->headers)
-        cli_text_puts(&text, question->headers);
+        cli_text_puts(into, question->headers);
     if (question->body)
-        cli_text_printf(&text, "Content-Length: %zu\r\n", strlen(question->body));
-    cli_text_puts(&text, "\r\n");
+        cli_text_printf(into, "Content-Length: %zu\r\n", strlen(question->body));
+    cli_text_puts(into, "\r\n");
     if (question->body)
-        cli_text_puts(&text, question->body);
-    fd = connect_url(url, until, err);
-    r = fd < 0 ? err->status : send_all(fd, &text, until, err);
-    if (r == 0)
-        r = read_answer(fd, question->head_only, until, ret_answer, err);
-    if (fd >= 0)
-        close(fd);
+        cli_text_puts(into, question->body);
+}
+
+int
+cli_http_ask(const struct cli_url *url, const struct cli_http_question *question,
+             const struct cli_way *way, struct cli_http_answer *ret_answer,
+             mcp_error *err)
+{
+    char origin[sizeof("https://") + sizeof(url->authority)];
+    struct cli_text text = {0};
+    struct cli_wire wire;
+    int r;
+
+    memset(ret_answer, 0, sizeof(*ret_answer));
+    write_question(url, question, &text);
+    (void)snprintf(origin, sizeof(origin), "%s://%s", url->is_tls ? "https" : "http",
+                   url->authority);
+    r = text.failed ? fail(err, MCP_E_NOMEM, mcp_status_text(MCP_E_NOMEM))
+                    : cli_wire_open(&wire, origin, way, err);
+    if (r == 0) {
+        r = cli_wire_send(&wire, text.data, text.length, err);
+        if (r == 0)
+            r = read_answer(&wire, question->head_only, ret_answer, err);
+        cli_wire_close(&wire);
+    }
     cli_text_done(&text);
     return r;
 }

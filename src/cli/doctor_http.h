@@ -1,14 +1,15 @@
 /*
- * doctor_http.h - one request over plain HTTP/1.1, as it is written, and its answer
+ * doctor_http.h - one request over HTTP/1.1, as it is written, and its answer
  *
- * For checks only: a connection of its own for each request, no TLS, no redirects, all
- * of it bounded in size and time.
+ * For checks only: a connection of its own for each request, no redirects, all of it
+ * bounded in size and time.
  */
 #ifndef CLI_DOCTOR_HTTP_H
 #define CLI_DOCTOR_HTTP_H
 
 #include <mcp/client.h>
 
+#include "cli/doctor_wire.h"
 #include "cli/text.h"
 
 #define CLI_HTTP_BYTES (4ul << 20) /* longest answer that is read */
@@ -38,10 +39,10 @@ struct cli_http_answer {
 };
 
 /* Asks. MCP_E_SEND_FAILED: nobody is there; MCP_E_CLOSED: it went away; MCP_E_TIMEOUT;
- * MCP_E_PROTO: that is no HTTP; MCP_E_LIMIT; err says more. A stream of events is read
+ * MCP_E_PROTO: that is no HTTP; MCP_E_LIMIT; MCP_E_CANCELED; err says more. A stream of events is read
  * until it has an answer in it. Both texts are the caller's in each case. */
 int cli_http_ask(const struct cli_url *url, const struct cli_http_question *question,
-                 int64_t timeout_ms, struct cli_http_answer *ret_answer,
+                 const struct cli_way *way, struct cli_http_answer *ret_answer,
                  mcp_error *err);
 void cli_http_answer_done(struct cli_http_answer *answer);
 

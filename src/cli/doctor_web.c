@@ -43,10 +43,16 @@ is_there(const struct cli_doctor *doctor)
 
 /* ---- asking --------------------------------------------------------------------- */
 
-static int64_t
-patience(const struct cli_doctor *doctor)
+struct cli_way
+cli_doctor_way(const struct cli_doctor *doctor)
 {
-    return doctor->timeout_ms < ANSWER_MS ? doctor->timeout_ms : ANSWER_MS;
+    const struct cli_options *options = &doctor->cli->options;
+
+    return (struct cli_way){
+        .timeout_ms = doctor->timeout_ms < ANSWER_MS ? doctor->timeout_ms : ANSWER_MS,
+        .ca = options->ca,
+        .insecure = options->insecure,
+        .scope = doctor->cli->scope};
 }
 
 static void
@@ -97,6 +103,7 @@ ask(const struct cli_doctor *doctor, const struct post *post,
 {
     struct cli_text headers = {0}, body = {0};
     struct cli_http_question question = {.method = "POST", .host = post->host};
+    const struct cli_way way = cli_doctor_way(doctor);
     const char *version = post->body_version ? post->body_version : CLI_MODERN;
     int r;
 
@@ -108,7 +115,7 @@ ask(const struct cli_doctor *doctor, const struct post *post,
                             post->members);
     question.headers = cli_text_string(&headers);
     question.body = cli_text_string(&body);
-    r = cli_http_ask(&doctor->url, &question, patience(doctor), ret_answer, err);
+    r = cli_http_ask(&doctor->url, &question, &way, ret_answer, err);
     cli_text_done(&headers);
     cli_text_done(&body);
     return r;
@@ -120,6 +127,7 @@ ask_plainly(const struct cli_doctor *doctor, const char *method, bool in_session
 {
     struct cli_text headers = {0};
     struct cli_http_question question = {.method = method, .head_only = true};
+    const struct cli_way way = cli_doctor_way(doctor);
     int r;
 
     add_header(&headers, "Accept", "text/event-stream");
@@ -128,7 +136,7 @@ ask_plainly(const struct cli_doctor *doctor, const char *method, bool in_session
         add_header(&headers, "Mcp-Session-Id", doctor->session_id);
     add_own_headers(doctor, &headers);
     question.headers = cli_text_string(&headers);
-    r = cli_http_ask(&doctor->url, &question, patience(doctor), ret_answer, err);
+    r = cli_http_ask(&doctor->url, &question, &way, ret_answer, err);
     cli_text_done(&headers);
     return r;
 }
@@ -164,12 +172,6 @@ check_reachable(struct cli_doctor *doctor, struct cli_finding *finding)
     struct cli_http_answer answer;
     mcp_error err = {0};
 
-    if (doctor->url.is_tls) {
-        cli_found(finding, CLI_SKIP,
-                  "Checks of single requests are only made over plain http.");
-        cli_mend(finding, "Run the doctor where the server listens without TLS.");
-        return;
-    }
     if (ask(doctor, &post, &answer, &err) < 0) {
         cli_found(finding, CLI_FAIL, "%s: %s.", doctor->url.authority, err.message);
         cli_mend(finding, "Check the address, and whether the server runs.");

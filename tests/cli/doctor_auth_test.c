@@ -3,6 +3,7 @@
 
 #include "cli/canned.h"
 #include "cli/doctor.h"
+#include "support/curl_warm.h"
 
 #define JSON "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
 
@@ -32,7 +33,9 @@ walk(const char *head, const char *resource, const char *rest, enum cli_verdict 
      const char *seen)
 {
     struct canned canned = {.answers = {"x"}};
-    struct cli_doctor doctor = {.timeout_ms = 60000, .wants_authorization = true};
+    struct cli cli = {0};
+    struct cli_doctor doctor = {
+        .cli = &cli, .timeout_ms = 60000, .wants_authorization = true};
     struct cli_finding finding = {0};
     char answer[512];
 
@@ -68,7 +71,9 @@ static void
 without_a_hint_the_usual_place_is_looked_at(void **state)
 {
     struct canned canned = {.answers = {"HTTP/1.1 404 No\r\n\r\n"}};
-    struct cli_doctor doctor = {.timeout_ms = 60000, .wants_authorization = true};
+    struct cli cli = {0};
+    struct cli_doctor doctor = {
+        .cli = &cli, .timeout_ms = 60000, .wants_authorization = true};
     struct cli_finding finding = {0};
 
     (void)state;
@@ -85,16 +90,17 @@ without_a_hint_the_usual_place_is_looked_at(void **state)
 static void
 what_cannot_be_walked_is_said(void **state)
 {
-    struct cli_doctor doctor = {0};
+    struct cli cli = {0};
+    struct cli_doctor doctor = {.cli = &cli};
     struct cli_finding finding = {0};
 
     (void)state;
     cli_check_authorization(&doctor, &finding);
     assert_int_equal(finding.verdict, CLI_SKIP);
     doctor.wants_authorization = true;
-    (void)strcpy(doctor.challenge, "Bearer resource_metadata=\"https://a/\"");
+    (void)strcpy(doctor.challenge, "Bearer resource_metadata=\"ftp://a/\"");
     cli_check_authorization(&doctor, &finding);
-    assert_int_equal(finding.verdict, CLI_SKIP);
+    assert_int_equal(finding.verdict, CLI_FAIL);
     cli_finding_done(&finding);
 }
 

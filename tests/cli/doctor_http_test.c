@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/canned.h"
+#include "support/curl_warm.h"
 
 #define LONG_MS 60000
 #define ANSWER "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"
@@ -51,7 +52,7 @@ ask(struct canned *canned, struct cli_http_answer *answer)
                                                     .host = "other.example",
                                                     .headers = "X-A: b\r\n",
                                                     .body = "{}"},
-                        LONG_MS, answer, &err);
+                        &(struct cli_way){.timeout_ms = LONG_MS}, answer, &err);
 }
 
 static void

@@ -317,15 +317,29 @@ probe_start(const char *const *argv)
     probe_out = out[0];
 }
 
-const char *
-probe_http(void)
+static const char *
+probe_url(void)
 {
     static char url[256];
 
-    probe_start((const char *const[]){PROBE, "--http", "127.0.0.1:0", NULL});
     (void)snprintf(url, sizeof(url), "%s", running_until(probe_out, "\n"));
     url[strcspn(url, "\n")] = '\0';
     return url;
+}
+
+const char *
+probe_http(void)
+{
+    probe_start((const char *const[]){PROBE, "--http", "127.0.0.1:0", NULL});
+    return probe_url();
+}
+
+const char *
+probe_https(const char *certificate, const char *key)
+{
+    probe_start((const char *const[]){PROBE, "--http", "127.0.0.1:0", "--tls",
+                                      certificate, key, NULL});
+    return probe_url();
 }
 
 /* It says nothing; but a socket that is there is one that listens, or will soon. */

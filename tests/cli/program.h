@@ -66,6 +66,8 @@ struct ran running_end(struct running *running);
 /* probe-server on a port: its URL, good until the next call; one at a time, until
  * probe_stop, which sees that it ends well. */
 const char *probe_http(void);
+/* The same under TLS, with these PEM files. */
+const char *probe_https(const char *certificate, const char *key);
 /* The same on a Unix socket. */
 void probe_unix(const char *path);
 void probe_stop(void);
