@@ -333,15 +333,26 @@ check_host(struct cli_doctor *doctor, struct cli_finding *finding)
         cli_mend(finding, "Accept only your own names in Host, against DNS rebinding.");
 }
 
+/* A page of anybody reaches what listens on this machine, with the user's browser. */
+static bool
+is_local(const struct cli_url *url)
+{
+    return strcasecmp(url->host, "localhost") == 0 || strcmp(url->host, "::1") == 0 ||
+           strncmp(url->host, "127.", 4) == 0;
+}
+
+/* Origin MUST be validated (basic/transports, Security Warning); but which ones are fine
+ * a server for everybody decides itself. */
 static void
 check_origin(struct cli_doctor *doctor, struct cli_finding *finding)
 {
     struct post post = usual(doctor);
+    enum cli_verdict otherwise = is_local(&doctor->url) ? CLI_FAIL : CLI_WARN;
 
     if (skip(doctor, finding))
         return;
     post.more = "Origin: http://attacker.example\r\n";
-    (void)expect_refused(doctor, &post, "A foreign Origin header", CLI_WARN, finding);
+    (void)expect_refused(doctor, &post, "A foreign Origin header", otherwise, finding);
     if (finding->verdict != CLI_PASS)
         cli_mend(finding, "Refuse pages of other origins with 403.");
 }

@@ -101,7 +101,7 @@ a_server_that_accepts_everything_is_warned_of(void **state)
     rig.doctor.is_reachable = rig.doctor.is_modern = true;
     assert_int_equal(examine(&rig, "http.type")->verdict, CLI_WARN);
     assert_int_equal(examine(&rig, "http.host")->verdict, CLI_WARN);
-    assert_int_equal(examine(&rig, "http.origin")->verdict, CLI_WARN);
+    assert_int_equal(examine(&rig, "http.origin")->verdict, CLI_FAIL);
     assert_int_equal(examine(&rig, "http.version")->verdict, CLI_FAIL);
     assert_int_equal(examine(&rig, "http.mirrors")->verdict, CLI_FAIL);
     assert_int_equal(examine(&rig, "http.get")->verdict, CLI_WARN);
@@ -109,6 +109,24 @@ a_server_that_accepts_everything_is_warned_of(void **state)
     assert_non_null(strstr(canned.requests[1], "Host: attacker.example\r\n"));
     assert_non_null(strstr(canned.requests[2], "Origin: http://attacker.example\r\n"));
     assert_non_null(strstr(canned.requests[4], "Mcp-Method: tools/list\r\n"));
+    rig_done(&rig);
+}
+
+/* A server for everybody may mean it; one of this machine is what pages are after. */
+static void
+a_foreign_origin_is_a_fault_of_local_servers(void **state)
+{
+    struct canned canned = {.answers = {OK(RESULT("")), OK(RESULT(""))}};
+    struct rig rig;
+
+    (void)state;
+    canned_open(&canned);
+    rig_open(&rig, canned.url);
+    rig.doctor.is_reachable = rig.doctor.is_modern = true;
+    assert_int_equal(examine(&rig, "http.origin")->verdict, CLI_FAIL);
+    (void)strcpy(rig.doctor.url.host, "mcp.example");
+    assert_int_equal(examine(&rig, "http.origin")->verdict, CLI_WARN);
+    canned_close(&canned);
     rig_done(&rig);
 }
 
@@ -187,6 +205,7 @@ nobody_is_not_examined_further(void **state)
 
 TEST_MAIN(TEST(a_good_server_passes_all), TEST(tls_makes_no_difference),
           TEST(a_server_that_accepts_everything_is_warned_of),
+          TEST(a_foreign_origin_is_a_fault_of_local_servers),
           TEST(a_session_that_outlives_its_delete_is_a_fault),
           TEST(a_server_that_wants_to_know_who_asks_is_not_faulted),
           TEST(the_transport_of_2024_is_known_and_doubted),
