@@ -26,7 +26,7 @@ struct cli_bench_plan {
     int64_t duration_ms; /* no new call after it; 0: no limit */
     size_t at_once;      /* at least 1 */
     double cancel_rate;
-    int64_t cancel_after_ms; /* 0: 0 to 20 ms, each another */
+    int64_t cancel_after_ms; /* negative: 0 to 20 ms, each another */
 };
 
 struct cli_bench_kind {
@@ -56,6 +56,9 @@ typedef void cli_bench_look_fn(void *user, uint64_t canceled);
  * look may be NULL. The client must have been opened with callbacks_on_loop. */
 int cli_bench_run(const struct cli_bench_plan *plan, int64_t patience_ms,
                   cli_bench_look_fn *look, void *user, struct cli_bench_load *ret_load);
+
+/* After how many ms the call of that number (from 0) is canceled; -1: it is not. Pure. */
+int64_t cli_bench_cancel_ms(const struct cli_bench_plan *plan, uint64_t number);
 
 /* One more error of that kind. */
 void cli_bench_count_kind(struct cli_bench_load *load, const char *text);

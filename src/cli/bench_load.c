@@ -150,17 +150,23 @@ on_done(mcp_call *call, int status, mcp_reply *reply, void *user)
     start_next(run, slot);
 }
 
+int64_t
+cli_bench_cancel_ms(const struct cli_bench_plan *plan, uint64_t number)
+{
+    if (!cli_share_has(plan->cancel_rate, number))
+        return -1;
+    if (plan->cancel_after_ms >= 0)
+        return plan->cancel_after_ms;
+    return (int64_t)(number * 13 % (SPREAD_MS + 1)); /* so that neighbors differ */
+}
+
 /* When to cancel the call of that number; 0: not at all. */
 static int64_t
 cancel_time(const struct cli_bench_plan *plan, uint64_t number, int64_t began)
 {
-    int64_t after = plan->cancel_after_ms;
+    int64_t after = cli_bench_cancel_ms(plan, number);
 
-    if (!cli_share_has(plan->cancel_rate, number))
-        return 0;
-    if (after == 0) /* an odd stride, so that neighbors differ */
-        after = (int64_t)(number * 13 % (SPREAD_MS + 1));
-    return began + after * 1000000;
+    return after < 0 ? 0 : began + after * 1000000;
 }
 
 /* Under the lock: shall there be no more calls? */

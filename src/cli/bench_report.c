@@ -274,7 +274,8 @@ json_calls(const struct cli_bench *bench, mcp_builder *b)
     mcp_builder_uint(b, "never_ended", load->lost);
     mcp_builder_bool(b, "interrupted", load->interrupted);
     mcp_builder_begin_object(b, "latency_ms");
-    for (size_t i = 0; i < SHARES; i++)
+    /* of no answers there are no times, and 0 would be one */
+    for (size_t i = 0; i < SHARES && load->times.count > 0; i++)
         mcp_builder_real(b, share_names[i],
                          (double)cli_times_at(&load->times, shares[i]) / 1e6);
     mcp_builder_end(b);

@@ -257,7 +257,8 @@ static const struct cli_option options[] = {
      "Cancel that share of the calls, as 30%"},
     {"cancel-after", "TIME", NULL, CLI_TIME,
      offsetof(struct cli_options, cancel_after_ms),
-     "Cancel them after that time; else each at another one within 20 ms"},
+     "Cancel them after that time, 0 is at once; else each at another one within 20 "
+     "ms"},
     {"warm-up", "N", NULL, CLI_COUNT, offsetof(struct cli_options, warm_up),
      "Calls that are made before it counts; as many as --at-once without it"},
     {0},

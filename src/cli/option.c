@@ -244,6 +244,7 @@ cli_options_begin(struct cli_options *opt)
     memset(opt, 0, sizeof(*opt));
     opt->timeout_ms = 60000;
     opt->severity = -1;
+    opt->cancel_after_ms = -1;
 }
 
 bool

@@ -63,7 +63,7 @@ struct cli_options {
     int64_t at_once;           /* bench: calls at a time */
     int64_t duration_ms;       /* bench, tail */
     double cancel_rate;        /* bench */
-    int64_t cancel_after_ms;   /* bench */
+    int64_t cancel_after_ms;   /* bench; -1: not said */
     int64_t warm_up;           /* bench */
     const char *tool;          /* bench, doctor: which one to call */
     int report;                /* doctor: the index of auto|text|json|junit */

@@ -66,6 +66,20 @@ errors_are_counted_by_their_kind(void **state)
 }
 
 static void
+a_time_to_cancel_may_be_none_at_all(void **state)
+{
+    struct cli_bench_plan plan = {.cancel_rate = 0.5, .cancel_after_ms = 0};
+
+    (void)state;
+    assert_int_equal(cli_bench_cancel_ms(&plan, 0), -1);
+    assert_int_equal(cli_bench_cancel_ms(&plan, 1), 0);
+    assert_int_equal(cli_bench_cancel_ms(&plan, 3), 0);
+    plan.cancel_after_ms = -1;
+    assert_int_equal(cli_bench_cancel_ms(&plan, 1), 13);
+    assert_int_equal(cli_bench_cancel_ms(&plan, 3), 39 % 21);
+}
+
+static void
 a_share_is_canceled_and_all_end(void **state)
 {
     struct bench_room room;
@@ -176,7 +190,9 @@ none_at_once_is_refused(void **state)
 
 TEST_MAIN(TEST(all_calls_are_made_and_measured),
           TEST(without_a_tool_the_server_is_pinged),
-          TEST(errors_are_counted_by_their_kind), TEST(a_share_is_canceled_and_all_end),
+          TEST(errors_are_counted_by_their_kind),
+          TEST(a_time_to_cancel_may_be_none_at_all),
+          TEST(a_share_is_canceled_and_all_end),
           TEST(what_does_not_end_in_time_is_canceled),
           TEST(the_end_of_the_scope_ends_it_early),
           TEST(a_duration_ends_it_and_somebody_looks_on),

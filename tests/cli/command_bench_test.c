@@ -24,8 +24,18 @@ canceled_calls_leave_nothing_over_http(void **state)
     assert_int_equal(ran.code, 0);
     assert_non_null(strstr(ran.out, "\"canceled\":20,"));
     assert_non_null(strstr(ran.out, "\"verdict\":\"clean\""));
+    assert_non_null(strstr(ran.out, "\"latency_ms\":{}"));
     ran_done(&ran);
     probe_stop();
+}
+
+static void
+calls_may_be_canceled_at_once(void **state)
+{
+    (void)state;
+    CHECK_RAN(0, "\"canceled\":20,", NULL, "bench", PROBE, "--tool", "hang",
+              "seconds=600", "--count", "20", "--cancel-rate", "1", "--cancel-after",
+              "0");
 }
 
 static void
@@ -59,5 +69,5 @@ ctrl_c_ends_it_early_and_reports(void **state)
 
 TEST_MAIN(TEST(calls_are_counted_and_nothing_is_left),
           TEST(canceled_calls_leave_nothing_over_http),
-          TEST(a_tool_that_is_not_there_is_no_run),
+          TEST(calls_may_be_canceled_at_once), TEST(a_tool_that_is_not_there_is_no_run),
           TEST(ctrl_c_ends_it_early_and_reports))
