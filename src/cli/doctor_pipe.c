@@ -37,7 +37,8 @@ is_named_in(const char *entry, const char *const *env)
     return false;
 }
 
-/* Ours, and what is added, which wins. The texts are borrowed. */
+/* Ours, and what is added, which wins; of two that are added the last. The texts are
+ * borrowed. */
 static char **
 env_make(const char *const *env)
 {
@@ -53,7 +54,8 @@ env_make(const char *const *env)
         if (!is_named_in(environ[i], env))
             all[used++] = environ[i];
     for (size_t i = 0; all && i < added; i++)
-        memcpy(&all[used++], &env[i], sizeof(*all));
+        if (!is_named_in(env[i], env + i + 1))
+            memcpy(&all[used++], &env[i], sizeof(*all));
     return all;
 }
 

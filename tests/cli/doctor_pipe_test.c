@@ -136,9 +136,26 @@ its_environment_and_folder_are_as_told(void **state)
     cli_pipe_close(&pipe);
 }
 
+static void
+of_two_with_one_name_the_last_counts(void **state)
+{
+    const char *const env[] = {"DOCTOR_TEST=1", "DOCTOR_TEST=2", NULL};
+    char words[][32] = {"printenv", "DOCTOR_TEST"};
+    char *argv[] = {words[0], words[1], NULL};
+    struct cli_pipe pipe;
+    mcp_error err = {0};
+
+    (void)state;
+    assert_int_equal(cli_pipe_open(&pipe, argv, env, NULL, NULL, &err), 0);
+    assert_true(cli_pipe_wait(&pipe, PATIENCE_MS));
+    assert_string_equal(pipe.first_foreign, "2");
+    cli_pipe_close(&pipe);
+}
+
 TEST_MAIN(TEST(an_answer_is_found_between_other_lines),
           TEST(silence_and_an_end_are_told_apart), TEST(the_end_of_its_input_ends_it),
           TEST(what_does_not_end_is_killed),
           TEST(a_line_without_end_is_no_message_either),
           TEST(a_program_that_is_not_there_is_said),
-          TEST(its_environment_and_folder_are_as_told))
+          TEST(its_environment_and_folder_are_as_told),
+          TEST(of_two_with_one_name_the_last_counts))
