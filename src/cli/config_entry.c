@@ -3,6 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+#include "cli/config_file.h"
+#include "cli/env_file.h"
 
 /* An entry under way. After a fault nothing more is read. */
 struct reader {
@@ -221,6 +225,58 @@ read_pairs(struct reader *reader, const char *key, bool is_header, struct list *
     return true;
 }
 
+/* Each variable of a text into the list. */
+static bool
+push_variables(struct reader *reader, const char *text, struct list *list)
+{
+    int r;
+
+    do {
+        struct cli_text one = {0};
+
+        r = cli_env_next(&text, &one);
+        if (r < 0)
+            fault(reader, "has an envFile with a line that sets no variable", NULL);
+        if (r <= 0)
+            cli_text_done(&one);
+        else if (!push(reader, list, text_take(&one)))
+            r = -1;
+    } while (r > 0);
+    return r == 0;
+}
+
+/* What stands in a file of its own; env is added behind it, and wins. */
+static bool
+read_env_file(struct reader *reader, struct list *list)
+{
+    mcp_error err = {0};
+    char *path, *text = NULL;
+    size_t length;
+    bool ok;
+    int r;
+
+    if (!read_text(reader, "envFile", &path))
+        return false;
+    if (!path || !*path) {
+        free(path);
+        return true;
+    }
+    path = path_resolve(path, reader->place->folder);
+    if (!path)
+        return lack_memory(reader);
+    r = cli_config_file_text(path, false, CLI_ENV_FILE_MAX, &text, &length, &err);
+    if (r == MCP_E_NOMEM)
+        ok = lack_memory(reader);
+    else if (r < 0 || !text || strlen(text) != length)
+        ok = fault(reader, "has an envFile that cannot be read: ",
+                   mcp_json_string(mcp_json_get(reader->value, "envFile"), ""));
+    else
+        ok = push_variables(reader, text, list);
+    free(path);
+    free(text);
+    return ok;
+}
+
 static bool
 read_command(struct reader *reader)
 {
@@ -233,14 +289,13 @@ read_command(struct reader *reader)
     ok = read_text(reader, "command", &command);
     if (ok && (!command || !*command))
         ok = fault(reader, "has nothing in ", "command");
-    if (ok && mcp_json_string(mcp_json_get(reader->value, "envFile"), NULL))
-        ok = fault(reader, "has an envFile, which mcpctl does not read", NULL);
     if (!ok) {
         free(command);
         return false;
     }
     ok = push(reader, &argv, path_resolve(command, NULL)) && read_args(reader, &argv) &&
-         read_pairs(reader, "env", false, &env) && read_text(reader, "cwd", &cwd);
+         read_env_file(reader, &env) && read_pairs(reader, "env", false, &env) &&
+         read_text(reader, "cwd", &cwd);
     target->argv = argv.items;
     target->env = env.items;
     if (!ok)
@@ -255,7 +310,8 @@ read_command(struct reader *reader)
 static bool
 is_url(const char *text)
 {
-    return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+    return strncasecmp(text, "http://", 7) == 0 ||
+           strncasecmp(text, "https://", 8) == 0;
 }
 
 static bool
@@ -309,21 +365,40 @@ find_key(struct reader *reader)
     return NULL;
 }
 
+/* As it is written, but without quotes; for free(). NULL: no memory. */
+static char *
+show_word(const mcp_json *value)
+{
+    const char *string = mcp_json_string(value, NULL);
+    char *text, *word;
+
+    if (string)
+        return strdup(string);
+    if (mcp_json_print(value, false, NULL, &text, NULL) < 0)
+        return NULL;
+    word = strdup(text);
+    mcp_text_free(text, NULL);
+    return word;
+}
+
 static bool
 show_command(const mcp_json *value, struct cli_text *shown)
 {
-    size_t count = mcp_json_count(mcp_json_get(value, "args")), n = 0;
-    const char **words = calloc(count + 2, sizeof *words);
+    const mcp_json *args = mcp_json_get(value, "args");
+    char **words = calloc(mcp_json_count(args) + 2, sizeof *words);
+    char *joined = NULL;
     mcp_json_iterator it;
-    char *joined;
+    size_t n = 0;
+    bool ok;
 
     if (!words)
         return false;
-    words[n++] = mcp_json_string(mcp_json_get(value, "command"), "");
-    for (it = mcp_json_each(mcp_json_get(value, "args")); mcp_json_next(&it);)
-        words[n++] = mcp_json_string(it.value, "?");
-    joined = cli_words_join((const char *const *)words);
-    free(words);
+    ok = (words[n++] = show_word(mcp_json_get(value, "command"))) != NULL;
+    for (it = mcp_json_each(args); ok && mcp_json_next(&it);)
+        ok = (words[n++] = show_word(it.value)) != NULL;
+    if (ok)
+        joined = cli_words_join((const char *const *)words);
+    cli_words_free(words);
     if (joined)
         cli_text_add_harmless(shown, joined, strlen(joined), true);
     free(joined);

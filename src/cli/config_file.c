@@ -38,7 +38,7 @@ open_file(const char *path, int *ret_fd, mcp_error *err)
 
 /* A link to a file is fine, many keep theirs so; what is at its end must be one. */
 static int
-check_kind(int fd, const char *path, bool ours, mcp_error *err)
+check_kind(int fd, const char *path, bool ours, size_t max, mcp_error *err)
 {
     struct stat info;
 
@@ -49,15 +49,17 @@ check_kind(int fd, const char *path, bool ours, mcp_error *err)
     if (ours && info.st_uid != geteuid() && info.st_uid != 0)
         return fail(err, MCP_E_INVAL, "%s is passed over: it belongs to somebody else",
                     path);
-    if (info.st_size > (off_t)CLI_CONFIG_FILE_MAX)
+    if (info.st_size > (off_t)max)
         return fail(err, MCP_E_INVAL, "%s is passed over: it is larger than %zu MiB",
-                    path, CLI_CONFIG_FILE_MAX >> 20);
+                    path, max >> 20);
     return 0;
 }
 
-/* Into *text, freed by the caller in any case. It may grow while we read. */
+/* Into *text, freed by the caller in any case; there is room for a NUL. It may grow while
+ * we read: then there is a little more of it than max. */
 static int
-read_all(int fd, const char *path, char **text, size_t *length, mcp_error *err)
+read_all(int fd, const char *path, size_t max, char **text, size_t *length,
+         mcp_error *err)
 {
     size_t room = 0;
     ssize_t n;
@@ -72,16 +74,42 @@ read_all(int fd, const char *path, char **text, size_t *length, mcp_error *err)
             *text = more;
             room = larger;
         }
-        n = read(fd, *text + *length, room - *length);
+        n = read(fd, *text + *length, room - *length - 1);
         if (n < 0 && errno != EINTR)
             return fail(err, MCP_E_INVAL, "%s cannot be read: %s", path,
                         strerror(errno));
         if (n > 0)
             *length += (size_t)n;
-    } while (n != 0 && *length <= CLI_CONFIG_FILE_MAX);
+    } while (n != 0 && *length <= max);
+    (*text)[*length] = '\0';
     return 0;
 }
 
+int
+cli_config_file_text(const char *path, bool ours, size_t max, char **ret_text,
+                     size_t *ret_length, mcp_error *err)
+{
+    char *text = NULL;
+    size_t length = 0;
+    int fd = -1, r;
+
+    r = open_file(path, &fd, err);
+    if (r == 0 && fd >= 0)
+        r = check_kind(fd, path, ours, max, err);
+    if (r == 0 && fd >= 0)
+        r = read_all(fd, path, max, &text, &length, err);
+    if (fd >= 0)
+        close(fd);
+    if (r < 0) {
+        free(text);
+        return r;
+    }
+    *ret_text = text;
+    *ret_length = length;
+    return 0;
+}
+
+/* Blanks alone are no document, and no fault. */
 static int
 parse(const char *path, char *text, size_t length, mcp_doc **ret_doc, mcp_error *err)
 {
@@ -93,10 +121,8 @@ parse(const char *path, char *text, size_t length, mcp_doc **ret_doc, mcp_error 
     cli_json_plain(text, length);
     while (used > 0 && strchr(" \t\r\n", text[used - 1]) && text[used - 1])
         used--;
-    if (used == 0) {
-        *ret_doc = NULL;
+    if (used == 0)
         return 0;
-    }
     r = mcp_doc_parse(text, length, &opt, ret_doc, &why);
     if (r == MCP_E_NOMEM)
         return fail(err, r, "%s", mcp_status_text(r));
@@ -108,23 +134,16 @@ parse(const char *path, char *text, size_t length, mcp_doc **ret_doc, mcp_error 
 int
 cli_config_file_read(const char *path, bool ours, mcp_doc **ret_doc, mcp_error *err)
 {
-    char *text = NULL;
-    size_t length = 0;
-    int fd = -1, r;
+    char *text;
+    size_t length;
+    int r;
 
-    r = open_file(path, &fd, err);
+    r = cli_config_file_text(path, ours, CLI_CONFIG_FILE_MAX, &text, &length, err);
     if (r < 0)
         return r;
-    if (fd < 0) {
-        *ret_doc = NULL;
-        return 0;
-    }
-    r = check_kind(fd, path, ours, err);
-    if (r == 0)
-        r = read_all(fd, path, &text, &length, err);
-    if (r == 0)
+    *ret_doc = NULL;
+    if (text)
         r = parse(path, text, length, ret_doc, err);
     free(text);
-    close(fd);
     return r;
 }

@@ -8,6 +8,12 @@
  * is no configuration any more. */
 #define CLI_CONFIG_FILE_MAX ((size_t)16 << 20)
 
+/* All bytes of a file, with a NUL behind them, for free(); NULL in *ret_text if there is
+ * none. Only what is a file, is no larger than max, and, if it must be ours, belongs to us
+ * or to root. MCP_E_INVAL: err says why it cannot be used, with the path; MCP_E_NOMEM. */
+int cli_config_file_text(const char *path, bool ours, size_t max, char **ret_text,
+                         size_t *ret_length, mcp_error *err);
+
 /* The file parsed, or NULL in *ret_doc if there is none or nothing in it. ours: it must
  * belong to us or to root. MCP_E_INVAL: err says why it cannot be used, with the path;
  * MCP_E_NOMEM. */

@@ -249,6 +249,66 @@ entries_can_be_disabled(void **state)
     }
 }
 
+static void
+variables_may_stand_in_a_file(void **state)
+{
+    struct read read;
+
+    (void)state;
+    home_write("home/vars.env", "# mine\nexport A='a b'\nB=1\n");
+    read = read_in("{\"command\":\"srv\",\"envFile\":\"~/vars.env\",\"env\":{"
+                   "\"B\":\"2\"}}",
+                   true);
+    assert_int_equal(read.fault.length, 0);
+    assert_string_equal(read.target.env[0], "A=a b");
+    assert_string_equal(read.target.env[1], "B=1");
+    assert_string_equal(read.target.env[2], "B=2"); /* the last one counts */
+    assert_null(read.target.env[3]);
+    read_done(&read);
+    read = read_in("{\"command\":\"srv\",\"envFile\":\"\"}", true);
+    assert_int_equal(read.fault.length, 0);
+    read_done(&read);
+}
+
+static void
+a_file_of_variables_that_is_none_is_a_fault(void **state)
+{
+    (void)state;
+    home_write("home/bad.env", "A=1\nwhat is this\n");
+    home_write_n("home/nul.env", "A=1\0B", 5);
+    assert_fault("{\"command\":\"x\",\"envFile\":\"~/none.env\"}",
+                 "has an envFile that cannot be read: ~/none.env");
+    assert_fault("{\"command\":\"x\",\"envFile\":\"/dev/zero\"}",
+                 "has an envFile that cannot be read: /dev/zero");
+    assert_fault("{\"command\":\"x\",\"envFile\":\"~/nul.env\"}",
+                 "has an envFile that cannot be read: ~/nul.env");
+    assert_fault("{\"command\":\"x\",\"envFile\":\"~/bad.env\"}",
+                 "has an envFile with a line that sets no variable");
+    assert_fault("{\"command\":\"x\",\"envFile\":1}",
+                 "has something that is no text in envFile");
+}
+
+static void
+letters_of_a_scheme_may_be_large(void **state)
+{
+    struct read read = read_in("{\"url\":\"HTTPS://h/mcp\"}", false);
+
+    (void)state;
+    assert_int_equal(read.fault.length, 0);
+    assert_string_equal(read.target.url, "HTTPS://h/mcp");
+    read_done(&read);
+}
+
+static void
+numbers_are_shown_as_they_are_written(void **state)
+{
+    struct read read = read_in("{\"command\":\"x\",\"args\":[8080,true,\"y\"]}", false);
+
+    (void)state;
+    assert_string_equal(cli_text_string(&read.shown), "x 8080 true y");
+    read_done(&read);
+}
+
 TEST_MAIN_AFTER(home_enter, TEST(a_command_has_arguments_variables_and_a_folder),
                 TEST(a_url_has_headers),
                 TEST(each_program_has_its_own_name_for_the_address),
@@ -258,4 +318,8 @@ TEST_MAIN_AFTER(home_enter, TEST(a_command_has_arguments_variables_and_a_folder)
                 TEST(what_is_shown_has_no_secrets_of_the_environment),
                 TEST(what_cannot_be_used_says_why),
                 TEST(parts_of_the_wrong_type_are_faults),
-                TEST(null_is_as_if_it_were_not_there), TEST(entries_can_be_disabled))
+                TEST(null_is_as_if_it_were_not_there), TEST(entries_can_be_disabled),
+                TEST(variables_may_stand_in_a_file),
+                TEST(a_file_of_variables_that_is_none_is_a_fault),
+                TEST(letters_of_a_scheme_may_be_large),
+                TEST(numbers_are_shown_as_they_are_written))
