@@ -40,7 +40,8 @@ silence(void)
     (void)close(fd);
 }
 
-/* One word a line; what a shell or a terminal would obey must not come out of it. */
+/* One word a line, without what a terminal would obey. What a shell would, each completion
+ * has to quote. */
 static void
 print_word(struct cli *cli, const char *word, const char *behind)
 {

@@ -40,6 +40,13 @@ BASH_CUT = {
     "a_resource": (["mcpctl", "read", "notes", "watch", ":", "//2"], "//2"),
     "a_choice_behind_an_equals_sign": (["mcpctl", "--era", "=", "leg"], "legacy"),
 }
+# A name that would end the quotes it is completed in, and run something.
+EVIL = "evil'\"$(id)"
+BASH_EVIL = {
+    "without_quotes": ("", "evil\\'\\\"\\$\\(id\\)"),
+    "in_single_quotes": ("'", ""),
+    "in_double_quotes": ('"', ""),
+}
 FISH = 'source "$MADE/mcpctl.fish"; complete -C $argv[1]'
 ZSHRC = """
 fpath=($MADE $fpath)
@@ -83,6 +90,12 @@ def in_bash(env):
     for name, (words, expected) in BASH_CUT.items():
         line = " ".join(words).replace(" : ", ":").replace(" = ", "=")
         case(f"bash_completes_{name}", bash_faults(line, words, expected, env))
+    for name, (quote, expected) in BASH_EVIL.items():
+        line = f"mcpctl call {quote}ev"
+        status, output = run("bash", "-c", BASH, "bash", line, *line.split(" "), env=env,
+                             cwd=env["HOME"])
+        case(f"bash_obeys_no_name_{name}",
+             [] if status == 0 and output.strip() == expected else [output])
     _, output = run("bash", "-c", BASH, "bash", "mcpctl ", "mcpctl", "", env=env)
     case("bash_offers_no_hidden_command",
          [output] if "generate" in output.split() or "call" not in output.split() else [])
@@ -113,7 +126,7 @@ with scratch() as folder:
     home = pathlib.Path(folder)
     (home / "folder").mkdir()
     (home / ".mcp.json").write_text(json.dumps(
-        {"mcpServers": {"notes": {"command": str(PROBE)}}}))
+        {"mcpServers": {"notes": {"command": str(PROBE)}, EVIL: {"command": "x"}}}))
     env = {**os.environ, "HOME": folder, "MADE": str(MADE), "TERM": "dumb",
            "PATH": f"{BUILD}/bin:{os.environ['PATH']}"}
     for name in ("CONFIG", "STATE", "DATA", "CACHE"):
