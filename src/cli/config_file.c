@@ -3,28 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/config.h"
-
-static int fail(mcp_error *err, int status, const char *format, ...) MCP_PRINTF(3, 4);
-
-static int
-fail(mcp_error *err, int status, const char *format, ...)
-{
-    va_list list;
-
-    *err = (mcp_error){.status = status};
-    va_start(list, format);
-    vsnprintf(err->message, sizeof err->message, format, list);
-    va_end(list);
-    return status;
-}
+#include "cli/error.h"
 
 /* -1 and no error: it is not there. Never waits, as opening a pipe would. */
 static int
@@ -33,7 +18,7 @@ open_file(const char *path, int *ret_fd, mcp_error *err)
     *ret_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (*ret_fd >= 0 || errno == ENOENT || errno == ENOTDIR)
         return 0;
-    return fail(err, MCP_E_INVAL, "%s cannot be read: %s", path, strerror(errno));
+    return cli_error(err, MCP_E_INVAL, "%s cannot be read: %s", path, strerror(errno));
 }
 
 /* A link to a file is fine, many keep theirs so; what is at its end must be one. */
@@ -43,15 +28,17 @@ check_kind(int fd, const char *path, bool ours, size_t max, mcp_error *err)
     struct stat info;
 
     if (fstat(fd, &info) != 0)
-        return fail(err, MCP_E_INVAL, "%s cannot be read: %s", path, strerror(errno));
+        return cli_error(err, MCP_E_INVAL, "%s cannot be read: %s", path,
+                         strerror(errno));
     if (!S_ISREG(info.st_mode))
-        return fail(err, MCP_E_INVAL, "%s is passed over: it is no file", path);
+        return cli_error(err, MCP_E_INVAL, "%s is passed over: it is no file", path);
     if (ours && info.st_uid != geteuid() && info.st_uid != 0)
-        return fail(err, MCP_E_INVAL, "%s is passed over: it belongs to somebody else",
-                    path);
+        return cli_error(err, MCP_E_INVAL,
+                         "%s is passed over: it belongs to somebody else", path);
     if (info.st_size > (off_t)max)
-        return fail(err, MCP_E_INVAL, "%s is passed over: it is larger than %zu MiB",
-                    path, max >> 20);
+        return cli_error(err, MCP_E_INVAL,
+                         "%s is passed over: it is larger than %zu MiB", path,
+                         max >> 20);
     return 0;
 }
 
@@ -70,14 +57,14 @@ read_all(int fd, const char *path, size_t max, char **text, size_t *length,
             char *more = realloc(*text, larger);
 
             if (!more)
-                return fail(err, MCP_E_NOMEM, "%s", mcp_status_text(MCP_E_NOMEM));
+                return cli_error_of(err, MCP_E_NOMEM);
             *text = more;
             room = larger;
         }
         n = read(fd, *text + *length, room - *length - 1);
         if (n < 0 && errno != EINTR)
-            return fail(err, MCP_E_INVAL, "%s cannot be read: %s", path,
-                        strerror(errno));
+            return cli_error(err, MCP_E_INVAL, "%s cannot be read: %s", path,
+                             strerror(errno));
         if (n > 0)
             *length += (size_t)n;
     } while (n != 0 && *length <= max);
@@ -125,9 +112,9 @@ parse(const char *path, char *text, size_t length, mcp_doc **ret_doc, mcp_error 
         return 0;
     r = mcp_doc_parse(text, length, &opt, ret_doc, &why);
     if (r == MCP_E_NOMEM)
-        return fail(err, r, "%s", mcp_status_text(r));
+        return cli_error_of(err, r);
     if (r < 0)
-        return fail(err, MCP_E_INVAL, "%s is passed over: %s", path, why.message);
+        return cli_error(err, MCP_E_INVAL, "%s is passed over: %s", path, why.message);
     return 0;
 }
 

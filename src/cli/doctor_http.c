@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cli/error.h"
+
 /* ---- URLs ----------------------------------------------------------------------- */
 
 static bool
@@ -235,14 +237,6 @@ answer_take(const struct cli_text *came, bool is_end, bool head_only,
 }
 
 static int
-fail(mcp_error *err, int status, const char *why)
-{
-    err->status = status;
-    (void)snprintf(err->message, sizeof(err->message), "%s", why);
-    return status;
-}
-
-static int
 read_answer(struct cli_wire *wire, bool head_only, struct cli_http_answer *answer,
             mcp_error *err)
 {
@@ -259,12 +253,12 @@ read_answer(struct cli_wire *wire, bool head_only, struct cli_http_answer *answe
         cli_text_add(&came, bytes, n);
         is_whole = answer_take(&came, n == 0, head_only, answer);
         if (came.length > CLI_HTTP_BYTES || came.failed)
-            r = fail(err, MCP_E_LIMIT, "its answer is too long");
+            r = cli_error(err, MCP_E_LIMIT, "its answer is too long");
     }
     if (r == 0 && came.length == 0)
-        r = fail(err, MCP_E_CLOSED, "it closed the connection without an answer");
+        r = cli_error(err, MCP_E_CLOSED, "it closed the connection without an answer");
     else if (r == 0 && answer->status == 0)
-        r = fail(err, MCP_E_PROTO, "what it says is no HTTP");
+        r = cli_error(err, MCP_E_PROTO, "what it says is no HTTP");
     cli_text_done(&came);
     return r;
 }
@@ -299,7 +293,7 @@ cli_http_ask(const struct cli_url *url, const struct cli_http_question *question
     write_question(url, question, &text);
     (void)snprintf(origin, sizeof(origin), "%s://%s", url->is_tls ? "https" : "http",
                    url->authority);
-    r = text.failed ? fail(err, MCP_E_NOMEM, mcp_status_text(MCP_E_NOMEM))
+    r = text.failed ? cli_error_of(err, MCP_E_NOMEM)
                     : cli_wire_open(&wire, origin, way, err);
     if (r == 0) {
         r = cli_wire_send(&wire, text.data, text.length, err);

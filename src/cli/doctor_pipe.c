@@ -14,6 +14,7 @@
 
 #include "cli/clock.h"
 #include "cli/doctor.h"
+#include "cli/error.h"
 
 #define SLICE_MS 10             /* between two looks at whether it lives */
 #define LINE_BYTES (64ul << 20) /* longer ones are no messages */
@@ -110,15 +111,6 @@ pipes_make(int fds[6])
     return true;
 }
 
-static int
-fail(mcp_error *err, int status, const char *what, int number)
-{
-    err->status = status;
-    (void)snprintf(err->message, sizeof(err->message), "%.100s: %s", what,
-                   strerror(number));
-    return status;
-}
-
 int
 cli_pipe_open(struct cli_pipe *pipe, char *const *argv, const char *const *env,
               const char *cwd, mcp_scope *scope, mcp_error *err)
@@ -130,10 +122,10 @@ cli_pipe_open(struct cli_pipe *pipe, char *const *argv, const char *const *env,
     pipe->in = pipe->out = pipe->err = -1;
     pipe->scope = scope;
     if (!all)
-        return fail(err, MCP_E_NOMEM, argv[0], ENOMEM);
+        return cli_error(err, MCP_E_NOMEM, "%.100s: %s", argv[0], strerror(ENOMEM));
     if (!pipes_make(fds)) {
         free(all);
-        return fail(err, MCP_E_LIMIT, argv[0], errno);
+        return cli_error(err, MCP_E_LIMIT, "%.100s: %s", argv[0], strerror(errno));
     }
     r = spawn((const int[3]){fds[0], fds[3], fds[5]}, argv, all, cwd, &pipe->pid);
     free(all);
@@ -141,7 +133,7 @@ cli_pipe_open(struct cli_pipe *pipe, char *const *argv, const char *const *env,
     if (r != 0) {
         close_all((int[3]){fds[1], fds[2], fds[4]}, 3);
         pipe->pid = 0;
-        return fail(err, MCP_E_INVAL, argv[0], r);
+        return cli_error(err, MCP_E_INVAL, "%.100s: %s", argv[0], strerror(r));
     }
     pipe->in = fds[1];
     pipe->out = fds[2];

@@ -1,24 +1,14 @@
 /* doctor_wire.c - a connection for HTTP/1.1, plain or under TLS, for bytes as they are */
 #include "cli/doctor_wire.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <curl/curl.h>
 
 #include "cli/clock.h"
+#include "cli/error.h"
 
 #define SLICE_MS 50 /* between two looks at whether somebody has lost patience */
-
-static int
-fail(mcp_error *err, int status, const char *what, const char *why)
-{
-    err->status = status;
-    (void)snprintf(err->message, sizeof(err->message), "%s%.200s", what, why);
-    return status;
-}
 
 static bool
 is_canceled(const struct cli_wire *wire)
@@ -87,7 +77,7 @@ cli_wire_open(struct cli_wire *wire, const char *origin, const struct cli_way *w
     *wire = (struct cli_wire){.fd = -1, .scope = way->scope};
     wire->until = cli_now_ms() + way->timeout_ms;
     if (!curl)
-        return fail(err, MCP_E_NOMEM, mcp_status_text(MCP_E_NOMEM), "");
+        return cli_error_of(err, MCP_E_NOMEM);
     code = set_up(curl, origin, way, wire, message);
     if (code == CURLE_OK)
         code = curl_easy_perform(curl);
@@ -102,11 +92,11 @@ cli_wire_open(struct cli_wire *wire, const char *origin, const struct cli_way *w
     }
     curl_easy_cleanup(curl);
     if (code == CURLE_OUT_OF_MEMORY)
-        return fail(err, MCP_E_NOMEM, mcp_status_text(MCP_E_NOMEM), "");
+        return cli_error_of(err, MCP_E_NOMEM);
     if (is_canceled(wire))
-        return fail(err, MCP_E_CANCELED, mcp_status_text(MCP_E_CANCELED), "");
-    return fail(err, MCP_E_SEND_FAILED, "there is no connection: ",
-                *message ? message : curl_easy_strerror(code));
+        return cli_error_of(err, MCP_E_CANCELED);
+    return cli_error(err, MCP_E_SEND_FAILED, "there is no connection: %s",
+                     *message ? message : curl_easy_strerror(code));
 }
 
 /* ---- bytes ---------------------------------------------------------------------- */
@@ -119,9 +109,9 @@ wait_for(const struct cli_wire *wire, short events, const char *late, mcp_error 
 
     for (;;) {
         if (is_canceled(wire))
-            return fail(err, MCP_E_CANCELED, mcp_status_text(MCP_E_CANCELED), "");
+            return cli_error_of(err, MCP_E_CANCELED);
         if (cli_now_ms() >= wire->until)
-            return fail(err, MCP_E_TIMEOUT, late, "");
+            return cli_error(err, MCP_E_TIMEOUT, "%s", late);
         if (poll(&poll_fd, 1, SLICE_MS) > 0)
             return 0;
     }
@@ -141,7 +131,8 @@ cli_wire_send(struct cli_wire *wire, const char *data, size_t length, mcp_error 
         if (code == CURLE_AGAIN)
             r = wait_for(wire, POLLOUT, "it does not read what is sent", err);
         else if (code != CURLE_OK)
-            r = fail(err, MCP_E_CLOSED, "it went away: ", curl_easy_strerror(code));
+            r = cli_error(err, MCP_E_CLOSED, "it went away: %s",
+                          curl_easy_strerror(code));
     }
     return r;
 }
@@ -161,7 +152,8 @@ cli_wire_read(struct cli_wire *wire, char *into, size_t room, size_t *ret_length
             return 0;
         }
         if (code != CURLE_AGAIN)
-            return fail(err, MCP_E_CLOSED, "it went away: ", curl_easy_strerror(code));
+            return cli_error(err, MCP_E_CLOSED, "it went away: %s",
+                             curl_easy_strerror(code));
         r = wait_for(wire, POLLIN, "there is no whole answer in time", err);
         if (r < 0)
             return r;

@@ -1,7 +1,6 @@
 /* target.c - which server a word on the command line means */
 #include "cli/target.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,30 +9,9 @@
 #include <unistd.h>
 
 #include "cli/config.h"
+#include "cli/error.h"
 #include "cli/near.h"
 #include "cli/text.h"
-
-static int fail(mcp_error *err, int status, const char *format, ...) MCP_PRINTF(3, 4);
-
-static int
-fail(mcp_error *err, int status, const char *format, ...)
-{
-    va_list list;
-
-    if (err) {
-        *err = (mcp_error){.status = status};
-        va_start(list, format);
-        vsnprintf(err->message, sizeof err->message, format, list);
-        va_end(list);
-    }
-    return status;
-}
-
-static int
-fail_memory(mcp_error *err)
-{
-    return fail(err, MCP_E_NOMEM, "%s", mcp_status_text(MCP_E_NOMEM));
-}
 
 /* ---- copies -------------------------------------------------------------------- */
 
@@ -84,7 +62,7 @@ target_copy(const struct cli_target *from, struct cli_target *ret_target,
         return 0;
     }
     cli_target_done(&copy);
-    return fail_memory(err);
+    return cli_error_of(err, MCP_E_NOMEM);
 }
 
 /* ---- command lines ------------------------------------------------------------- */
@@ -142,12 +120,13 @@ read_command(const char *word, struct cli_target *ret_target, mcp_error *err)
     if (r < 0)
         return r;
     if (!*argv[0])
-        r = fail(err, MCP_E_INVAL, "the command line begins with an empty word");
+        r = cli_error(err, MCP_E_INVAL, "the command line begins with an empty word");
     else if (is_assignment(argv[0]))
-        r = fail(err, MCP_E_INVAL,
-                 "the command line is run without a shell, so \"%s\" sets no variable; "
-                 "use --env for that",
-                 argv[0]);
+        r = cli_error(
+            err, MCP_E_INVAL,
+            "the command line is run without a shell, so \"%s\" sets no variable; "
+            "use --env for that",
+            argv[0]);
     if (r < 0) {
         cli_words_free(argv);
         return r;
@@ -183,18 +162,20 @@ fail_unknown(const struct cli_config *config, const char *name,
     for (i = 0; i < cli_config_count(config); i++)
         cli_near_offer(&near, cli_config_at(config, i)->name);
     if (near.best)
-        return fail(err, MCP_E_INVAL,
-                    "there is no server \"%.64s\", and no such program; did you mean "
-                    "\"%.64s\"?",
-                    name, near.best);
+        return cli_error(
+            err, MCP_E_INVAL,
+            "there is no server \"%.64s\", and no such program; did you mean "
+            "\"%.64s\"?",
+            name, near.best);
     if (*warned->line)
-        return fail(err, MCP_E_INVAL,
-                    "there is no server \"%.64s\", and no such program; note: %s", name,
-                    warned->line);
-    return fail(err, MCP_E_INVAL,
-                "there is no server \"%.64s\" in any configuration file, and no such "
-                "program; \"mcpctl servers\" lists those there are",
-                name);
+        return cli_error(err, MCP_E_INVAL,
+                         "there is no server \"%.64s\", and no such program; note: %s",
+                         name, warned->line);
+    return cli_error(
+        err, MCP_E_INVAL,
+        "there is no server \"%.64s\" in any configuration file, and no such "
+        "program; \"mcpctl servers\" lists those there are",
+        name);
 }
 
 /* must: nothing but a name will do. */
@@ -208,11 +189,11 @@ read_name(const char *name, bool must, struct cli_target *ret_target, mcp_error 
     int r;
 
     if (cli_config_read(on_warning, &warned, &config) < 0)
-        return fail_memory(err);
+        return cli_error_of(err, MCP_E_NOMEM);
     entry = cli_config_find(config, name);
     if (entry && entry->fault)
-        r = fail(err, MCP_E_INVAL, "the server \"%.64s\" of %.100s %s", name,
-                 entry->file, entry->fault);
+        r = cli_error(err, MCP_E_INVAL, "the server \"%.64s\" of %.100s %s", name,
+                      entry->file, entry->fault);
     else if (entry)
         r = target_copy(&entry->target, &target, err);
     else if (must)
@@ -237,10 +218,10 @@ read_url(const char *word, struct cli_target *ret_target, mcp_error *err)
     char *url;
 
     if (strlen(word) == strcspn(word, ":") + 3)
-        return fail(err, MCP_E_INVAL, "there is no host in \"%s\"", word);
+        return cli_error(err, MCP_E_INVAL, "there is no host in \"%s\"", word);
     url = strdup(word);
     if (!url)
-        return fail_memory(err);
+        return cli_error_of(err, MCP_E_NOMEM);
     *ret_target = (struct cli_target){.kind = CLI_TARGET_URL, .url = url};
     return 0;
 }
@@ -251,10 +232,10 @@ read_socket(const char *path, struct cli_target *ret_target, mcp_error *err)
     char *copy;
 
     if (!*path || strcmp(path, "@") == 0)
-        return fail(err, MCP_E_INVAL, "there is no path behind unix:");
+        return cli_error(err, MCP_E_INVAL, "there is no path behind unix:");
     copy = strdup(path);
     if (!copy)
-        return fail_memory(err);
+        return cli_error_of(err, MCP_E_NOMEM);
     *ret_target = (struct cli_target){.kind = CLI_TARGET_UNIX, .path = copy};
     return 0;
 }
@@ -273,7 +254,7 @@ int
 cli_target_read(const char *word, struct cli_target *ret_target, mcp_error *err)
 {
     if (!*word)
-        return fail(err, MCP_E_INVAL, "the target is empty");
+        return cli_error(err, MCP_E_INVAL, "the target is empty");
     if (strncasecmp(word, "http://", 7) == 0 || strncasecmp(word, "https://", 8) == 0)
         return read_url(word, ret_target, err);
     if (strncmp(word, "unix:", 5) == 0)
@@ -281,8 +262,8 @@ cli_target_read(const char *word, struct cli_target *ret_target, mcp_error *err)
     if (strncmp(word, "name:", 5) == 0)
         return read_name(word + 5, true, ret_target, err);
     if (is_other_url(word))
-        return fail(err, MCP_E_INVAL,
-                    "mcpctl speaks http:, https: and unix:, not \"%s\"", word);
+        return cli_error(err, MCP_E_INVAL,
+                         "mcpctl speaks http:, https: and unix:, not \"%s\"", word);
     /* never a name: a project's file must not change what a path means */
     if (strpbrk(word, " \t\n/"))
         return read_command(word, ret_target, err);

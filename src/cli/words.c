@@ -1,11 +1,10 @@
 /* words.c - a command line as words, as a shell splits it, and the other way */
 #include "cli/target.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/error.h"
 #include "cli/text.h"
 
 /* A command line under way. */
@@ -17,33 +16,6 @@ struct splitter {
     size_t count, room;
     mcp_error *err;
 };
-
-static int refuse(struct splitter *s, const char *format, ...) MCP_PRINTF(2, 3);
-
-static int
-refuse(struct splitter *s, const char *format, ...)
-{
-    va_list list;
-
-    if (s->err) {
-        *s->err = (mcp_error){.status = MCP_E_INVAL};
-        va_start(list, format);
-        vsnprintf(s->err->message, sizeof s->err->message, format, list);
-        va_end(list);
-    }
-    return MCP_E_INVAL;
-}
-
-static int
-fail_memory(struct splitter *s)
-{
-    if (s->err) {
-        *s->err = (mcp_error){.status = MCP_E_NOMEM};
-        snprintf(s->err->message, sizeof s->err->message, "%s",
-                 mcp_status_text(MCP_E_NOMEM));
-    }
-    return MCP_E_NOMEM;
-}
 
 static bool
 is_blank(char c)
@@ -71,13 +43,13 @@ end_word(struct splitter *s)
         char **words = realloc(s->words, room * sizeof *words);
 
         if (!words)
-            return fail_memory(s);
+            return cli_error_of(s->err, MCP_E_NOMEM);
         s->words = words;
         s->room = room;
     }
     copy = s->word.failed ? NULL : strdup(cli_text_string(&s->word));
     if (!copy)
-        return fail_memory(s);
+        return cli_error_of(s->err, MCP_E_NOMEM);
     s->words[s->count++] = copy;
     s->words[s->count] = NULL;
     cli_text_done(&s->word);
@@ -92,7 +64,8 @@ read_single(struct splitter *s)
     const char *end = strchr(s->at + 1, '\'');
 
     if (!end)
-        return refuse(s, "a single quote in the command line is not closed");
+        return cli_error(s->err, MCP_E_INVAL,
+                         "a single quote in the command line is not closed");
     cli_text_add(&s->word, s->at + 1, (size_t)(end - s->at - 1));
     s->has_word = true;
     s->at = end + 1;
@@ -102,10 +75,11 @@ read_single(struct splitter *s)
 static int
 refuse_variable(struct splitter *s, char c)
 {
-    return refuse(s,
-                  "the command line is run without a shell, so %c means nothing there; "
-                  "put it in single quotes if it is meant as it stands",
-                  c);
+    return cli_error(
+        s->err, MCP_E_INVAL,
+        "the command line is run without a shell, so %c means nothing there; "
+        "put it in single quotes if it is meant as it stands",
+        c);
 }
 
 static int
@@ -114,7 +88,8 @@ read_double(struct splitter *s)
     s->has_word = true;
     for (s->at++; *s->at != '"'; s->at++) {
         if (!*s->at)
-            return refuse(s, "a double quote in the command line is not closed");
+            return cli_error(s->err, MCP_E_INVAL,
+                             "a double quote in the command line is not closed");
         if (*s->at == '$' || *s->at == '`')
             return refuse_variable(s, *s->at);
         /* before all else a backslash stays one */
@@ -133,7 +108,7 @@ static int
 read_backslash(struct splitter *s)
 {
     if (!s->at[1])
-        return refuse(s, "the command line ends with a backslash");
+        return cli_error(s->err, MCP_E_INVAL, "the command line ends with a backslash");
     if (s->at[1] != '\n')
         add(s, s->at[1]);
     s->at += 2;
@@ -147,11 +122,13 @@ read_home(struct splitter *s)
     const char *home = getenv("HOME");
 
     if (s->at[1] && s->at[1] != '/' && !is_blank(s->at[1]) && s->at[1] != '\n')
-        return refuse(s,
-                      "only ~/ is known in a command line; write the home of another "
-                      "user out, or put the ~ in single quotes");
+        return cli_error(
+            s->err, MCP_E_INVAL,
+            "only ~/ is known in a command line; write the home of another "
+            "user out, or put the ~ in single quotes");
     if (!home || !*home)
-        return refuse(s, "~/ stands for your home, but HOME is not set");
+        return cli_error(s->err, MCP_E_INVAL,
+                         "~/ stands for your home, but HOME is not set");
     cli_text_puts(&s->word, home);
     s->has_word = true;
     s->at++;
@@ -163,7 +140,7 @@ static int
 read_newline(struct splitter *s)
 {
     if (s->at[strspn(s->at, " \t\n")] && (s->has_word || s->count > 0))
-        return refuse(s, "a command line is one line");
+        return cli_error(s->err, MCP_E_INVAL, "a command line is one line");
     s->at++;
     return end_word(s);
 }
@@ -176,14 +153,15 @@ read_plain(struct splitter *s)
     if (c == '~' && !s->has_word)
         return read_home(s);
     if (c == '#' && !s->has_word)
-        return refuse(s, "a shell would read # as a comment; put the word in quotes");
+        return cli_error(s->err, MCP_E_INVAL,
+                         "a shell would read # as a comment; put the word in quotes");
     if (c == '$' || c == '`')
         return refuse_variable(s, c);
     if (strchr(";|&<>()", c))
-        return refuse(s,
-                      "the command line is run without a shell, so %c does not work "
-                      "there; put it in quotes, or use sh -c",
-                      c);
+        return cli_error(s->err, MCP_E_INVAL,
+                         "the command line is run without a shell, so %c does not work "
+                         "there; put it in quotes, or use sh -c",
+                         c);
     add(s, c);
     s->at++;
     return 0;
@@ -221,7 +199,7 @@ cli_words_split(const char *text, char ***ret_words, mcp_error *err)
     if (r == 0)
         r = end_word(&s);
     if (r == 0 && s.count == 0)
-        r = refuse(&s, "the command line is empty");
+        r = cli_error(s.err, MCP_E_INVAL, "the command line is empty");
     cli_text_done(&s.word);
     if (r < 0) {
         cli_words_free(s.words);
