@@ -40,6 +40,8 @@ struct cli_command {
         no_target; /* its words name no server: common options for sessions are of no use */
     bool hidden;  /* not in help: for machines */
     bool reports; /* what it has found until a Ctrl-C is shown all the same */
+    bool
+        shows_log; /* it runs something: what that logs is shown, unless --log says else */
     /* argv: its words, argc of them. Returns how to exit (enum cli_exit). */
     int (*run)(struct cli *cli, int argc, char **argv);
 };

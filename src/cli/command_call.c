@@ -74,5 +74,6 @@ const struct cli_command cli_command_call = {
     .least = 2,
     .most = CLI_ANY_NUMBER,
     .words = {CLI_WORD_TARGET, CLI_WORD_TOOL, CLI_WORD_ARGUMENT},
+    .shows_log = true,
     .run = run,
 };

@@ -65,5 +65,6 @@ const struct cli_command cli_command_get = {
     .least = 2,
     .most = CLI_ANY_NUMBER,
     .words = {CLI_WORD_TARGET, CLI_WORD_PROMPT, CLI_WORD_ARGUMENT},
+    .shows_log = true,
     .run = run,
 };

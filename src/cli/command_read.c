@@ -41,5 +41,6 @@ const struct cli_command cli_command_read = {
     .least = 2,
     .most = 2,
     .words = {CLI_WORD_TARGET, CLI_WORD_RESOURCE},
+    .shows_log = true,
     .run = run,
 };

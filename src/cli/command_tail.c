@@ -282,5 +282,6 @@ const struct cli_command cli_command_tail = {
     .least = 1,
     .most = 1,
     .words = {CLI_WORD_TARGET},
+    .shows_log = true,
     .run = run,
 };

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "cli/doctor.h"
+#include "cli/error.h"
 
 #define DISCOVER_MS \
     3000 /* a server of before 2026 may say nothing to what it is asked */
@@ -36,21 +37,11 @@ start(struct cli_doctor *doctor, struct cli_pipe *pipe, mcp_error *err)
 {
     const struct cli_options *options = &doctor->cli->options;
     const char *cwd = options->cwd ? options->cwd : doctor->target.cwd;
-    const char **env;
-    size_t count = 0;
+    const char **env = cli_list_join(doctor->target.env, &options->env);
     int r;
 
-    while (doctor->target.env && doctor->target.env[count])
-        count++;
-    env = calloc(count + options->env.count + 1, sizeof(*env));
-    if (!env) {
-        err->status = MCP_E_NOMEM;
-        return MCP_E_NOMEM;
-    }
-    for (size_t i = 0; i < count; i++)
-        env[i] = doctor->target.env[i];
-    for (size_t i = 0; i < options->env.count; i++)
-        env[count + i] = options->env.item[i];
+    if (!env)
+        return cli_error_of(err, MCP_E_NOMEM);
     cli_orphans_begin(doctor);
     r = cli_pipe_open(pipe, doctor->target.argv, env, cwd, doctor->cli->scope, err);
     free(env);

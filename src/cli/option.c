@@ -247,6 +247,24 @@ cli_options_begin(struct cli_options *opt)
     opt->cancel_after_ms = -1;
 }
 
+const char **
+cli_list_join(char *const *configured, const struct cli_list *said)
+{
+    size_t count = 0;
+    const char **all;
+
+    while (configured && configured[count])
+        count++;
+    all = calloc(count + said->count + 1, sizeof(*all));
+    if (!all)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        all[i] = configured[i];
+    for (size_t i = 0; i < said->count; i++)
+        all[count + i] = said->item[i];
+    return all;
+}
+
 bool
 cli_options_read(const struct cli_option *common, const struct cli_option *own,
                  int argc, char **argv, struct cli_options *opt, int *ret_count,

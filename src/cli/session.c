@@ -77,15 +77,9 @@ on_state(mcp_client *client, int status, void *user)
 static enum mcp_severity
 severity_wanted(const struct cli *cli)
 {
-    static const char *const talkative[] = {"call", "get", "read", "sh", "tail"};
-
     if (cli->options.severity >= 0)
         return (enum mcp_severity)cli->options.severity;
-    for (size_t i = 0; i < sizeof(talkative) / sizeof(talkative[0]); i++) {
-        if (strcmp(cli->command->name, talkative[i]) == 0)
-            return MCP_SEVERITY_INFO;
-    }
-    return MCP_SEVERITY_NONE;
+    return cli->command->shows_log ? MCP_SEVERITY_INFO : MCP_SEVERITY_NONE;
 }
 
 static int64_t
@@ -119,25 +113,6 @@ client_options(struct cli *cli)
     return opt;
 }
 
-/* What is configured, then what was said on the command line, which wins. */
-static const char **
-lists_join(char *const *configured, const struct cli_list *said)
-{
-    size_t count = 0;
-    const char **all;
-
-    while (configured && configured[count])
-        count++;
-    all = calloc(count + said->count + 1, sizeof(*all));
-    if (!all)
-        return NULL;
-    for (size_t i = 0; i < count; i++)
-        all[i] = configured[i];
-    for (size_t i = 0; i < said->count; i++)
-        all[count + i] = said->item[i];
-    return all;
-}
-
 static int
 fail_memory(mcp_error *err)
 {
@@ -167,7 +142,7 @@ static int
 open_command(struct cli_session *session, mcp_client_options *opt, mcp_error *err)
 {
     struct cli *cli = session->cli;
-    const char **env = lists_join(session->target.env, &cli->options.env);
+    const char **env = cli_list_join(session->target.env, &cli->options.env);
     int fd = -1, r;
 
     if (!env)
@@ -201,7 +176,8 @@ open_url(struct cli_session *session, const struct cli_session_wish *wish,
          const mcp_client_options *opt, int *ret_code, mcp_error *err)
 {
     struct cli *cli = session->cli;
-    const char **headers = lists_join(session->target.headers, &cli->options.headers);
+    const char **headers = cli_list_join(session->target.headers,
+                                         &cli->options.headers);
     mcp_http_client_options http = MCP_HTTP_CLIENT_OPTIONS(
             .headers = headers, .tls_ca_file = cli->options.ca,
             .tls_no_verify = cli->options.insecure,

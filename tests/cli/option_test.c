@@ -1,6 +1,7 @@
 /* option_test.c - options on the command line: a table describes them, one reader */
 #include "cli/option.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/test.h"
@@ -189,7 +190,26 @@ an_option_is_found_in_either_table(void **state)
     assert_null(cli_option_find(common, own, "jso"));
 }
 
-TEST_MAIN(TEST(options_may_stand_anywhere), TEST(after_two_dashes_there_are_none),
+static void
+what_is_configured_comes_before_what_is_said(void **state)
+{
+    char configured[] = "A=1";
+    char *const list[] = {configured, NULL};
+    const struct cli_list said = {.item = {"A=2"}, .count = 1}, nothing = {0};
+    const char **all = cli_list_join(list, &said);
+
+    (void)state;
+    assert_ptr_equal(all[0], configured);
+    assert_string_equal(all[1], "A=2");
+    assert_null(all[2]);
+    free(all);
+    all = cli_list_join(NULL, &nothing);
+    assert_null(all[0]);
+    free(all);
+}
+
+TEST_MAIN(TEST(what_is_configured_comes_before_what_is_said),
+          TEST(options_may_stand_anywhere), TEST(after_two_dashes_there_are_none),
           TEST(a_list_keeps_all_in_order), TEST(a_list_has_an_end),
           TEST(numbers_shares_and_texts_are_read), TEST(what_is_wrong_is_named),
           TEST(times_have_units_and_bounds), TEST(an_option_is_found_in_either_table))
