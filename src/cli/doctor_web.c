@@ -121,15 +121,18 @@ ask(const struct cli_doctor *doctor, const struct post *post,
     return r;
 }
 
+/* Without a message. What ends a session must also be said after Ctrl-C. */
 static int
 ask_plainly(const struct cli_doctor *doctor, const char *method, bool in_session,
             struct cli_http_answer *ret_answer, mcp_error *err)
 {
     struct cli_text headers = {0};
     struct cli_http_question question = {.method = method, .head_only = true};
-    const struct cli_way way = cli_doctor_way(doctor);
+    struct cli_way way = cli_doctor_way(doctor);
     int r;
 
+    if (in_session)
+        way.scope = NULL;
     add_header(&headers, "Accept", "text/event-stream");
     add_header(&headers, "MCP-Protocol-Version", CLI_LEGACY);
     if (in_session)

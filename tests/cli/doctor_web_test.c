@@ -203,7 +203,26 @@ nobody_is_not_examined_further(void **state)
     rig_done(&rig);
 }
 
-TEST_MAIN(TEST(a_good_server_passes_all), TEST(tls_makes_no_difference),
+static void
+a_session_is_ended_also_after_ctrl_c(void **state)
+{
+    struct canned canned = {.answers = {"HTTP/1.1 204 No Content\r\n\r\n"}};
+    struct rig rig;
+
+    (void)state;
+    canned_open(&canned);
+    rig_open(&rig, canned.url);
+    (void)strcpy(rig.doctor.session_id, "s1");
+    assert_int_equal(mcp_scope_new(NULL, &rig.cli.scope), 0);
+    (void)mcp_scope_cancel(rig.cli.scope, "Ctrl-C");
+    rig_done(&rig);
+    canned_close(&canned);
+    assert_non_null(strstr(canned.requests[0], "DELETE /mcp HTTP/1.1\r\n"));
+    mcp_scope_free(rig.cli.scope);
+}
+
+TEST_MAIN(TEST(a_session_is_ended_also_after_ctrl_c), TEST(a_good_server_passes_all),
+          TEST(tls_makes_no_difference),
           TEST(a_server_that_accepts_everything_is_warned_of),
           TEST(a_foreign_origin_is_a_fault_of_local_servers),
           TEST(a_session_that_outlives_its_delete_is_a_fault),
