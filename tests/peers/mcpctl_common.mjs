@@ -79,19 +79,19 @@ async function proveBench(met, { bench: [tool, ...args] }) {
 }
 
 /* Which checks do not pass is known: each was looked at, and is true of the server. */
-async function proveDoctor(met, { long: [tool, ...args], doubts }) {
+async function proveDoctor(met, { long: [tool, ...args], faults, doubts }) {
     await prove('doctor', async () => {
         const { code, out } = await met.run(['doctor', ...args, '--tool', tool]);
         const { checks, ...report } = JSON.parse(out);
         const ids = verdict => checks.filter(check => check.verdict === verdict)
             .map(check => check.id);
 
-        assert.deepEqual(ids('fail'), [], out);
+        assert.deepEqual(ids('fail'), faults, out);
         assert.deepEqual(ids('warn'), doubts, out);
-        assert.equal(code, 0);
+        assert.equal(code, faults.length > 0 ? 1 : 0);
         assert.equal(report.passed, ids('pass').length);
         for (const id of ['session.opens', 'session.pages', 'tools.inputs', 'cancel'])
-            assert.ok(ids('pass').includes(id), id);
+            assert.ok(ids('pass').includes(id) || faults.includes(id), id);
         await met.calm();
     });
 }
