@@ -46,8 +46,9 @@ struct mcpi_offer *mcpi_catalog_find(struct mcpi_catalog *catalog, const char *k
 struct mcpi_offer *mcpi_catalog_after(struct mcpi_catalog *catalog, const char *key);
 
 /* Append a page of at most `most` offers, as `"tools":[...]` and, if it is not the
- * last, `,"nextCursor":"..."`, as that era has them. cursor NULL: the first page. MCP_E_INVAL: not a cursor
- * of this list; MCP_E_NOMEM; a failure of the buffer is the buffer's. */
+ * last, `,"nextCursor":"..."`, as that era has them. cursor NULL: the first page.
+ * MCP_E_INVAL: not a cursor of this list; MCP_E_NOMEM; a failure of the buffer is the
+ * buffer's. */
 int mcpi_catalog_page(struct mcpi_catalog *catalog, const char *cursor, size_t most,
                       bool modern, struct mcpi_buf *into);
 

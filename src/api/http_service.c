@@ -5,7 +5,8 @@
  *
  * Closing: the listener stops accepting; the endpoint drains; connections go with their
  * last answer, and so do those whose turns come by the mount; what is left of them after
- * the bound is cut. Then the mount closes, and the link leaves its branch. What shards share lives until the last of them is gone.
+ * the bound is cut. Then the mount closes, and the link leaves its branch. What shards
+ * share lives until the last of them is gone.
  */
 #include "api/http_service.h"
 

@@ -36,8 +36,8 @@ int mcpi_resource_new(const mcp_allocator *mem, const mcp_resource *definition,
 int mcpi_template_new(const mcp_allocator *mem, const mcp_template *definition,
                       struct mcpi_resource **ret_template, mcp_error *err);
 
-/* May a resource that is spoken of have this URI: has it a scheme, and nothing that no URI may have? More
- * is not asked, because people write what their servers understand. */
+/* May a resource that is spoken of have this URI: has it a scheme, and nothing that no URI
+ * may have? More is not asked, because people write what their servers understand. */
 bool mcpi_uri_fits(const char *uri, size_t len);
 
 /* Has the template a variable of that name? */

@@ -3,8 +3,9 @@
  *
  * It listens on loopback only, with a thread of its own, and tells the visit of the first
  * request that is an answer (browser_page.h) to the page that was opened. All others get
- * their page, and the waiting goes on: who does not know the state can spoil nothing. Who connects and says nothing is in nobody's way: there is a limit to how many
- * there are at once, and the oldest goes for the newest.
+ * their page, and the waiting goes on: who does not know the state can spoil nothing. Who
+ * connects and says nothing is in nobody's way: there is a limit to how many there are at
+ * once, and the oldest goes for the newest.
  */
 #ifndef MCPI_AUTH_BROWSER_DESK_H
 #define MCPI_AUTH_BROWSER_DESK_H

@@ -2,7 +2,8 @@
  * credential.h - what an authorization server gave us, and all it is bound to
  *
  * Which issuer, resource, client and key: it is of no use elsewhere, and shown to nobody
- * else. Immutable, one owner; its memory is wiped by who gave it (wipe.h). As text it is JSON, for a store.
+ * else. Immutable, one owner; its memory is wiped by who gave it (wipe.h). As text it is
+ * JSON, for a store.
  */
 #ifndef MCPI_AUTH_CREDENTIAL_H
 #define MCPI_AUTH_CREDENTIAL_H

@@ -39,8 +39,8 @@ struct cli_http_answer {
 };
 
 /* Asks. MCP_E_SEND_FAILED: nobody is there; MCP_E_CLOSED: it went away; MCP_E_TIMEOUT;
- * MCP_E_PROTO: that is no HTTP; MCP_E_LIMIT; MCP_E_CANCELED; err says more. A stream of events is read
- * until it has an answer in it. Both texts are the caller's in each case. */
+ * MCP_E_PROTO: that is no HTTP; MCP_E_LIMIT; MCP_E_CANCELED; err says more. A stream of
+ * events is read until it has an answer in it. Both texts are the caller's in each case. */
 int cli_http_ask(const struct cli_url *url, const struct cli_http_question *question,
                  const struct cli_way *way, struct cli_http_answer *ret_answer,
                  mcp_error *err);

@@ -3,8 +3,9 @@
  *
  * The first SIGINT, SIGTERM or SIGHUP cancels the scope of the run; the second kills: the
  * spawned server's group, then us, 130. The same one again within a moment is no second:
- * who passes signals on, such as timeout(1), gives us the terminal's and its own. When the reader of stdout is gone the scope is
- * canceled as well, and we end quietly, by SIGPIPE, as any program in a pipe does.
+ * who passes signals on, such as timeout(1), gives us the terminal's and its own. When the
+ * reader of stdout is gone the scope is canceled as well, and we end quietly, by SIGPIPE,
+ * as any program in a pipe does.
  *
  * One per process: signal handlers have no other place to look.
  */
