@@ -2,19 +2,17 @@
 #include "servers/postgres_fixture.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <mcp/http.h>
 
+#include "servers/child.h"
 #include "support/curl_warm.h"
 
 static struct {
@@ -45,75 +43,6 @@ nap_us(long us)
     nanosleep(&moment, NULL);
 }
 
-/* ---- processes ------------------------------------------------------------------ */
-
-/* In a new process. It gets no stdin unless ret_in is given, and does not outlive us,
- * whatever becomes of us; but the script must, to clean up. */
-static void
-in_child(const char *const *argv, int in, int out)
-{
-    if (in < 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    }
-    if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
-        execv(argv[0], (char *const *)(uintptr_t)argv);
-    _exit(127);
-}
-
-static pid_t
-spawn(const char *const *argv, int *ret_in, int *ret_out)
-{
-    int in[2] = {-1, -1}, out[2];
-    pid_t pid;
-
-    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-    if (ret_in)
-        assert_int_equal(pipe2(in, O_CLOEXEC), 0);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0)
-        in_child(argv, in[0], out[1]);
-    close(out[1]);
-    *ret_out = out[0];
-    if (ret_in) {
-        close(in[0]);
-        *ret_in = in[1];
-    }
-    return pid;
-}
-
-/* Up to that end, or to the end of all. */
-static void
-read_until(int fd, char end, char *text, size_t size)
-{
-    size_t length = 0;
-    ssize_t n = 1;
-
-    while (n > 0 && length + 1 < size) {
-        n = read(fd, text + length, 1);
-        if (n > 0 && text[length] == end)
-            break;
-        length += n > 0;
-    }
-    text[length] = '\0';
-}
-
-static int
-reap(pid_t pid)
-{
-    int status = 0;
-    pid_t gone = 0;
-
-    for (int waited = 0; gone == 0 && waited < 2 * PATIENCE_MS; waited += 2) {
-        gone = waitpid(pid, &status, WNOHANG);
-        if (gone == 0)
-            nap_us(2000);
-    }
-    assert_int_equal(gone, pid);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
 /* ---- PostgreSQL ----------------------------------------------------------------- */
 
 void
@@ -125,13 +54,13 @@ postgres_up(void)
     test_limit(120); /* for each case */
     if (postgres.pid)
         return;
-    postgres.pid = spawn(script, &postgres.in, &postgres.out);
-    read_until(postgres.out, '\n', line, sizeof(line));
+    postgres.pid = child_start(script, CHILD_STDOUT, &postgres.in, &postgres.out);
+    child_read(postgres.out, line, sizeof(line), "\n");
     if (sscanf(line, "ready %127s %127s", postgres.folder, postgres.binaries) == 2)
         return;
     close(postgres.in);
     close(postgres.out);
-    if (reap(postgres.pid) == 77) {
+    if (child_exit(postgres.pid) == 77) {
         postgres.pid = 0;
         test_skip("PostgreSQL is not installed (scripts/setup test)");
     }
@@ -144,7 +73,7 @@ postgres_down(void)
     if (!postgres.pid)
         return;
     close(postgres.in);
-    assert_int_equal(reap(postgres.pid), 0);
+    assert_int_equal(child_exit(postgres.pid), 0);
     close(postgres.out);
     assert_int_equal(access(postgres.folder, F_OK), -1);
     postgres.pid = 0;
@@ -156,8 +85,8 @@ postgres_tell(const char *word)
     char answer[64];
 
     assert_true(dprintf(postgres.in, "%s\n", word) > 0);
-    read_until(postgres.out, '\n', answer, sizeof(answer));
-    assert_string_equal(answer, strcmp(word, "stop") == 0 ? "stopped" : "ready");
+    child_read(postgres.out, answer, sizeof(answer), "\n");
+    assert_string_equal(answer, strcmp(word, "stop") == 0 ? "stopped\n" : "ready\n");
 }
 
 pid_t
@@ -221,11 +150,11 @@ postgres_ask(const char *sql)
         sql,
         NULL};
     int out;
-    pid_t pid = spawn(psql, NULL, &out);
+    pid_t pid = child_start(psql, CHILD_STDOUT, NULL, &out);
 
-    read_until(out, '\0', answer, sizeof(answer));
+    child_read(out, answer, sizeof(answer), NULL);
     close(out);
-    assert_int_equal(reap(pid), 0);
+    assert_int_equal(child_exit(pid), 0);
     if (answer[0] && answer[strlen(answer) - 1] == '\n')
         answer[strlen(answer) - 1] = '\0';
     return answer;
@@ -344,8 +273,8 @@ rig_listen(struct rig *rig, const char *const *argv)
 {
     char line[300];
 
-    rig->server = spawn(argv, NULL, &rig->said);
-    read_until(rig->said, '\n', line, sizeof(line));
+    rig->server = child_start(argv, CHILD_STDOUT, NULL, &rig->said);
+    child_read(rig->said, line, sizeof(line), "\n");
     assert_int_equal(sscanf(line, "listening on %255s", rig->url), 1);
 }
 
@@ -404,7 +333,7 @@ rig_gone(struct rig *rig)
 
     mcp_client_free(rig->client);
     if (rig->cell->is_http) {
-        assert_int_equal(reap(rig->server), 0);
+        assert_int_equal(child_exit(rig->server), 0);
         close(rig->said);
     } else if (pid > 0) {
         assert_int_equal(kill(pid, 0), -1);
@@ -501,9 +430,9 @@ program_run(const char *options, const char *conninfo, char *said, size_t room)
                                 PROGRAM,   options, conninfo,
                                 NULL};
     int out;
-    pid_t pid = spawn(argv, NULL, &out);
+    pid_t pid = child_start(argv, CHILD_STDOUT, NULL, &out);
 
-    read_until(out, '\0', said, room);
+    child_read(out, said, room, NULL);
     close(out);
-    return reap(pid);
+    return child_exit(pid);
 }

@@ -5,13 +5,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <mcp/http.h>
@@ -24,21 +20,6 @@ struct cell program_cells[4] = {
     {MCP_ERA_MODERN, true},
     {MCP_ERA_LEGACY, true},
 };
-
-/* ---- waiting -------------------------------------------------------------------- */
-
-void
-wait_until(bool (*is_true)(void *user), void *user)
-{
-    const struct timespec moment = {0, 5000000};
-
-    for (int waited = 0; waited < PATIENCE_MS; waited += 5) {
-        if (is_true(user))
-            return;
-        nanosleep(&moment, NULL);
-    }
-    fail_msg("it did not become true");
-}
 
 const char *
 text_of(const char *format, ...)
@@ -58,88 +39,20 @@ text_of(const char *format, ...)
 
 /* ---- processes ------------------------------------------------------------------ */
 
-/* A child whose stdout or stderr we read; it dies with us, also if a case fails. */
-static pid_t
-spawn(const char *const *argv, int which, int *ret_out)
-{
-    const union { /* execv writes to neither */
-        const char *const *given;
-        char *const *taken;
-    } words = {argv};
-    int ends[2], nothing;
-    pid_t pid;
-
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (dup2(nothing, 0) == 0 && dup2(ends[1], which) == which)
-            execv(argv[0], words.taken);
-        _exit(127);
-    }
-    close(nothing);
-    close(ends[1]);
-    *ret_out = ends[0];
-    return pid;
-}
-
-/* Read until this text is there, or, without one, until the end. */
-static void
-read_until(int fd, char *into, size_t room, const char *text)
-{
-    struct pollfd ready = {.fd = fd, .events = POLLIN};
-    size_t length = 0;
-    ssize_t n = 1;
-
-    into[0] = '\0';
-    while (n > 0 && length < room - 1 && !(text && strstr(into, text))) {
-        assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
-        n = read(fd, into + length, room - 1 - length);
-        length += n > 0 ? (size_t)n : 0;
-        into[length] = '\0';
-    }
-}
-
-struct child {
-    pid_t pid;
-    int status;
-};
-
-static bool
-has_ended(void *user)
-{
-    struct child *child = user;
-
-    return waitpid(child->pid, &child->status, WNOHANG) == child->pid;
-}
-
-static int
-wait_for(pid_t pid)
-{
-    struct child child = {.pid = pid};
-
-    wait_until(has_ended, &child);
-    return child.status;
-}
-
 int
 program_run(const char *const *arguments, char *said, size_t room)
 {
     const char *argv[8] = {PROGRAM};
     size_t n = 1;
-    int out, status;
     pid_t pid;
+    int out;
 
     for (; *arguments && n < 7; arguments++)
         argv[n++] = *arguments;
-    pid = spawn(argv, STDERR_FILENO, &out);
-    read_until(out, said, room, NULL);
+    pid = child_start(argv, CHILD_STDERR, NULL, &out);
+    child_read(out, said, room, NULL);
     close(out);
-    status = wait_for(pid);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return child_exit(pid);
 }
 
 static bool
@@ -226,8 +139,8 @@ program_start(struct program *p, const char *argument)
     char line[300];
 
     *p = (struct program){.lock = PTHREAD_MUTEX_INITIALIZER};
-    p->pid = spawn(argv, STDOUT_FILENO, &p->out);
-    read_until(p->out, line, sizeof(line), "\n");
+    p->pid = child_start(argv, CHILD_STDOUT, NULL, &p->out);
+    child_read(p->out, line, sizeof(line), "\n");
     assert_int_equal(sscanf(line, "listening on %255s", p->url), 1);
 }
 
@@ -267,8 +180,6 @@ program_open(struct program *p, const struct cell *cell, const char *argument)
 void
 program_close(struct program *p)
 {
-    int status;
-
     mcp_call_free(p->call);
     mcp_client_free(p->client);
     if (p->out < 0) {
@@ -276,8 +187,7 @@ program_close(struct program *p)
         return;
     }
     assert_int_equal(kill(p->pid, SIGTERM), 0);
-    status = wait_for(p->pid);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(child_exit(p->pid), 0);
     close(p->out);
 }
 
@@ -286,7 +196,7 @@ program_kill(struct program *p)
 {
     assert_int_equal(kill(p->pid, SIGKILL), 0);
     if (p->out >= 0) {
-        (void)wait_for(p->pid);
+        (void)child_wait(p->pid);
         close(p->out);
     }
     mcp_call_free(p->call);

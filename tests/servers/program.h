@@ -13,6 +13,7 @@
 
 #include <mcp/client.h>
 
+#include "servers/child.h"
 #include "support/test.h"
 
 #define PATIENCE_MS 30000 /* how long anything may take that should happen at once */
@@ -92,9 +93,6 @@ bool program_has_said(struct program *p, const char *text);
 
 /* A text made by a format, in a buffer that the fourth next call reuses. */
 const char *text_of(const char *format, ...) MCP_PRINTF(1, 2);
-
-/* Wait until it is true, asking again and again; asserts that it became true. */
-void wait_until(bool (*is_true)(void *user), void *user);
 
 /* Processes that are alive and have this text in their environment. */
 size_t count_marked(const char *text);

@@ -3,14 +3,10 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,17 +29,6 @@ pause_ms(long ms)
     const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
 
     nanosleep(&time, NULL);
-}
-
-void
-wait_until(bool (*is_true)(void *user), void *user)
-{
-    for (int waited = 0; waited < PATIENCE_MS; waited += 5) {
-        if (is_true(user))
-            return;
-        pause_ms(5);
-    }
-    fail_msg("it did not become true");
 }
 
 /* Does this thread run, or want to? */
@@ -99,74 +84,6 @@ expect_rest(struct place *p)
 
 /* ---- processes ------------------------------------------------------------------ */
 
-static void
-in_child(const char *const *argv, int out, bool with_stderr)
-{
-    int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing is left when a test fails */
-    if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 &&
-        (!with_stderr || dup2(out, STDERR_FILENO) >= 0))
-        execv(argv[0], (char *const *)(uintptr_t)argv);
-    _exit(127);
-}
-
-static pid_t
-spawn(const char *const *argv, int *ret_out, bool with_stderr)
-{
-    int ends[2];
-    pid_t pid;
-
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0)
-        in_child(argv, ends[1], with_stderr);
-    close(ends[1]);
-    *ret_out = ends[0];
-    return pid;
-}
-
-/* Read until this text is there, or, without one, until the end. */
-static void
-read_until(int fd, char *into, size_t room, const char *text)
-{
-    struct pollfd ready = {.fd = fd, .events = POLLIN};
-    size_t length = 0;
-    ssize_t n = 1;
-
-    into[0] = '\0';
-    while (n > 0 && length < room - 1 && !(text && strstr(into, text))) {
-        assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
-        n = read(fd, into + length, room - 1 - length);
-        length += n > 0 ? (size_t)n : 0;
-        into[length] = '\0';
-    }
-}
-
-struct child {
-    pid_t pid;
-    int status;
-};
-
-static bool
-has_ended(void *user)
-{
-    struct child *child = user;
-
-    return waitpid(child->pid, &child->status, WNOHANG) == child->pid;
-}
-
-static int
-exit_status(pid_t pid)
-{
-    struct child child = {.pid = pid};
-
-    wait_until(has_ended, &child);
-    assert_true(WIFEXITED(child.status));
-    return WEXITSTATUS(child.status);
-}
-
 int
 run_program(const char *const *args, char *said, size_t room)
 {
@@ -176,10 +93,10 @@ run_program(const char *const *args, char *said, size_t room)
 
     for (size_t i = 0; args[i] && i < 6; i++)
         argv[i + 1] = args[i];
-    pid = spawn(argv, &out, true);
-    read_until(out, said, room, NULL);
+    pid = child_start(argv, CHILD_STDOUT | CHILD_STDERR, NULL, &out);
+    child_read(out, said, room, NULL);
     close(out);
-    return exit_status(pid);
+    return child_exit(pid);
 }
 
 /* ---- the database ----------------------------------------------------------------- */
@@ -282,8 +199,8 @@ place_open(struct place *p, const struct way *way, const char *first,
         p->pid = (pid_t)mcp_client_pid(p->client);
         return;
     }
-    p->pid = spawn(argv, &p->out, false);
-    read_until(p->out, said, sizeof(said), "\n");
+    p->pid = child_start(argv, CHILD_STDOUT, NULL, &p->out);
+    child_read(p->out, said, sizeof(said), "\n");
     if (sscanf(said, "listening on %511s", p->url) != 1)
         fail_msg("it said: %s", said);
     if (!p->is_guarded)
@@ -298,7 +215,7 @@ place_close(struct place *p)
     mcp_client_free(p->client);
     if (p->out >= 0) {
         assert_int_equal(kill(p->pid, SIGTERM), 0);
-        assert_int_equal(exit_status(p->pid), 0);
+        assert_int_equal(child_exit(p->pid), 0);
         close(p->out);
     } else if (p->pid) {
         assert_int_equal(kill(p->pid, 0), -1);

@@ -12,6 +12,7 @@
 
 #include <mcp/client.h>
 
+#include "servers/child.h"
 #include "support/test.h"
 
 #define PATIENCE_MS 20000 /* how long anything may take that should happen at once */
@@ -87,9 +88,6 @@ void expect_failure(struct place *p, const char *tool, const char *args,
 
 /* The query must give one value, which is this as JSON. */
 void expect_single(struct place *p, const char *args, const char *json);
-
-/* Wait until it is true, asking again and again; asserts that it became true. */
-void wait_until(bool (*is_true)(void *user), void *user);
 
 /* Wait until no thread of the server runs any more: none of its statements runs. */
 void expect_rest(struct place *p);
