@@ -15,22 +15,23 @@ static const struct mcpi_refusal without_nonce = {401, "use_dpop_nonce",
 /* Is it a proof for this request? With one of the nonces that are good now, if they are
  * wanted. As mcpi_dpop_fault. */
 static const char *
-proof_fault(const mcp_guard *guard, const char *proof, struct mcpi_dpop *what,
+proof_fault(const mcp_guard *guard, const char *proof, const struct mcpi_dpop *what,
             char *ret_thumbprint, char *ret_jti, bool *ret_wants_nonce)
 {
-    const char *fault = NULL;
+    struct mcpi_dpop with_nonce = *what;
     char nonce[MCPI_NONCE_SIZE];
+    const char *fault = NULL;
 
     *ret_wants_nonce = false;
     if (!guard->settings->opt.dpop_nonce)
         return mcpi_dpop_fault(guard->mem, proof, what, ret_thumbprint, ret_jti,
                                ret_wants_nonce);
-    what->nonce = nonce;
+    with_nonce.nonce = nonce;
     for (int i = 0; i < 2; i++) {
         *ret_wants_nonce = false;
         if (mcpi_nonces_write(&guard->nonces, what->now, i, nonce) < 0)
             return mcp_status_text(MCP_E_NOMEM);
-        fault = mcpi_dpop_fault(guard->mem, proof, what, ret_thumbprint, ret_jti,
+        fault = mcpi_dpop_fault(guard->mem, proof, &with_nonce, ret_thumbprint, ret_jti,
                                 ret_wants_nonce);
         if (!fault || !*ret_wants_nonce)
             break;
@@ -65,10 +66,10 @@ static bool
 proof_check(const mcp_guard *guard, const struct mcpi_asked *asked, const char *url,
             const char *principal, const char *key, struct mcpi_refusal *ret_refusal)
 {
-    struct mcpi_dpop what = {.method = asked->method,
-                             .url = url,
-                             .token = asked->bearer.token,
-                             .now = mcpi_guard_now(guard)};
+    const struct mcpi_dpop what = {.method = asked->method,
+                                   .url = url,
+                                   .token = asked->bearer.token,
+                                   .now = mcpi_guard_now(guard)};
     char thumbprint[MCPI_KEY_THUMBPRINT_SIZE], jti[MCPI_KEY_THUMBPRINT_SIZE];
     const char *fault;
     bool wants_nonce;
