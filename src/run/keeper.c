@@ -140,6 +140,7 @@ keeper_init(struct keeper *keeper)
         .parent = control_maker(), .control = CONTROL, .again_ms = AGAIN_FIRST_MS};
     sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    (void)prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0); /* heard by who was stopped */
     if (keeper_is_alone(keeper))
         _exit(0);
     sigemptyset(&caught);
@@ -466,7 +467,7 @@ spawn_with(struct mcpi_process *process, const struct mcpi_process_options *opt,
     if (!argv)
         return mcpi_error_set(err, MCP_E_NOMEM, "out of memory starting a process");
     keeper.argv = argv;
-    keeper.death_signal = SIGCONT; /* the one that is heard by who was stopped */
+    keeper.death_signal = SIGKILL; /* until it has somebody to end: keeper_init */
     r = mcpi_spawn_keeper(&keeper, "/proc/self/exe", control[1], &pid, &pidfd, err);
     mcpi_free(mem, argv);
     if (r < 0)

@@ -15,7 +15,8 @@
  * keeper.c. Closing our end means SIGKILL for all; our death closes it. The death signal
  * comes besides: somebody forked off from us may hold it open, or the keeper be stopped.
  * It is SIGCONT, and means our death only if we are dead: who else sends it does no harm,
- * and the thread that started the keeper may end before it.
+ * and the thread that started the keeper may end before it. A program that has not come to
+ * be a keeper yet has nobody below it, and is killed.
  *
  * Process options with `kept` go through this file; mcpi_process_* then mean the whole
  * tree. [any] unless it says otherwise

@@ -708,19 +708,24 @@ a_keeper_that_is_told_to_end_ends_all(void **state)
     }
 }
 
-enum { PLAIN = 0, HOLDER = 1, STOPPED = 2 };
+enum { PLAIN = 0, HOLDER = 1, STOPPED = 2, AWAY = 4 };
 
 /* A process that starts a tree, and lives until it is killed. HOLDER: it forks one
  * more, who has all of its descriptors; `lives` is told that one's number. STOPPED: its
- * keeper was stopped. */
+ * keeper was stopped. AWAY: it never comes to be one. */
 static _Noreturn void
 middle_run(const struct report *report, const struct report *lives, int how)
 {
+    static const char *const away[] = {"NEVER_ENTER=1", NULL};
     struct mcpi_process_options opt = kept_command(HELPER(DAEMON, "hang"));
     struct mcpi_process process;
     pid_t pid = 0;
 
     alarm(HELPER_SECONDS);
+    if (how & AWAY) {
+        opt.env = away;
+        opt.start_us = -1;
+    }
     opt.out = -1;
     opt.err = report->end;
     opt.own_err = true;
@@ -756,7 +761,8 @@ assert_ends_with_us(int how)
     report_given(&report);
     report_given(&lives);
     held = (pid_t)strtol(report_line(&lives), NULL, 10);
-    assert_string_equal(report_line(&report), "in");
+    if (!(how & AWAY))
+        assert_string_equal(report_line(&report), "in");
     syscall(SYS_kill, pid, SIGKILL);
     assert_string_equal(report_rest(&report), "");
     assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -788,6 +794,13 @@ M22_also_if_the_keeper_was_stopped(void **state)
     (void)state;
     assert_ends_with_us(STOPPED);
     assert_ends_with_us(STOPPED | HOLDER);
+}
+
+static void
+M22_also_if_the_keeper_never_came_to_be_one(void **state)
+{
+    (void)state;
+    assert_ends_with_us(AWAY | HOLDER);
 }
 
 /* It has heard what came before, and has not ended what it keeps for it. */
@@ -1096,6 +1109,7 @@ TEST_MAIN_AFTER(
     TEST(a_keeper_that_is_told_to_end_ends_all), TEST(M22_everybody_ends_when_we_die),
     TEST(M22_also_if_somebody_forked_off_from_us_lives),
     TEST(M22_also_if_the_keeper_was_stopped),
+    TEST(M22_also_if_the_keeper_never_came_to_be_one),
     TEST(M22_a_keeper_that_is_only_continued_goes_on),
     TEST(M22_one_whose_thread_has_ended_goes_on),
     TEST(M22_a_control_that_is_closed_is_enough),
