@@ -24,9 +24,9 @@
 #include <time.h>
 
 #include "auth/browser_page.h"
-#include "auth/fd.h"
 #include "auth/form.h"
 #include "base/mem.h"
+#include "run/fd.h"
 #include "run/thread.h"
 
 #define CLIENTS 16 /* browsers open two or three, some of them only in case */

@@ -9,9 +9,9 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "auth/fd.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "run/fd.h"
 
 #define SUFFIX_MAX 16 /* the longest of ours is ".damaged" */
 #define BLOCK 4096    /* most files are not longer */

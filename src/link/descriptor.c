@@ -13,21 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "run/fd.h"
+
 /* ---- opening --------------------------------------------------------------- */
-
-int
-mcpi_descriptor_above_stdio(int take_fd)
-{
-    int above, number;
-
-    if (take_fd < 0 || take_fd > STDERR_FILENO)
-        return take_fd;
-    above = fcntl(take_fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    number = errno;
-    (void)close(take_fd);
-    errno = number;
-    return above;
-}
 
 /* The other half of a pseudo terminal: opening it again would make a new one. */
 static bool
@@ -45,7 +33,7 @@ fd_reopen(int fd, int flags)
     char path[32];
 
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    return mcpi_descriptor_above_stdio(
+    return mcpi_fd_above_stdio(
         open(path, (flags & O_ACCMODE) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 

@@ -27,11 +27,6 @@ struct mcpi_descriptor {
     size_t capacity; /* of a pipe's or a socket's buffer */
 };
 
-/* This descriptor, or the same under another number if it is one of the three that
- * everybody writes to: a program without a stderr must not find its wire there. -1
- * stays -1, and is what comes if there is no other number; it is closed then. */
-int mcpi_descriptor_above_stdio(int take_fd);
-
 /* Look at a descriptor, and open it once more if that helps; `given` is still the
  * caller's. MCP_E_INVAL: it is not open. */
 int mcpi_descriptor_open(struct mcpi_descriptor *d, int given);

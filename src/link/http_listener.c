@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "link/descriptor.h"
 #include "link/http_connection.h"
+#include "run/fd.h"
 #include "wire/rpc.h"
 
 #define BACKLOG \
@@ -81,7 +82,7 @@ socket_listen(const struct addrinfo *address, enum mcpi_http_share share)
 {
     int fd, number;
 
-    fd = mcpi_descriptor_above_stdio(
+    fd = mcpi_fd_above_stdio(
         socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd < 0 || socket_bind(fd, address, share) == 0)
         return fd;

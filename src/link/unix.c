@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "link/descriptor.h"
+#include "run/fd.h"
 
 #define ACCEPTS_A_TURN 64 /* clients that come all at once do not stop the others */
 #define RETRY_US 100000   /* without descriptors: often enough to go unnoticed */
@@ -84,7 +85,7 @@ address_of(const struct address *a)
 static int
 socket_new(void)
 {
-    return mcpi_descriptor_above_stdio(
+    return mcpi_fd_above_stdio(
         socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
@@ -313,7 +314,7 @@ listener_pause(struct mcpi_unix_listener *l, int number)
 static bool
 listener_accept(struct mcpi_unix_listener *l)
 {
-    int fd = mcpi_descriptor_above_stdio(
+    int fd = mcpi_fd_above_stdio(
         accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
 
     if (fd >= 0) {

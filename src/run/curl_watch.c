@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "run/fd.h"
 
 #define ROOM_FIRST 64
 
@@ -185,19 +186,6 @@ mcpi_curl_watches_done(struct mcpi_curl_watches *watches)
     watches->room = 0;
 }
 
-/* Numbers up to 2 mean something else to most programs. */
-static int
-socket_above_stdio(int take_fd)
-{
-    int above;
-
-    if (take_fd < 0 || take_fd > STDERR_FILENO)
-        return take_fd;
-    above = fcntl(take_fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    close(take_fd);
-    return above;
-}
-
 int
 mcpi_curl_watches_open(struct mcpi_curl_watches *watches,
                        const struct curl_sockaddr *address)
@@ -205,9 +193,9 @@ mcpi_curl_watches_open(struct mcpi_curl_watches *watches,
     struct mcpi_curl_watch *watch;
     int fd, r;
 
-    fd = socket_above_stdio(socket(address->family,
-                                   address->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                                   address->protocol));
+    fd = mcpi_fd_above_stdio(socket(address->family,
+                                    address->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                                    address->protocol));
     if (fd < 0)
         return -1;
     r = watch_make(watches, fd, true, &watch);

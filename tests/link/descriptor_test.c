@@ -13,6 +13,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "run/fd.h"
 #include "support/streams.h"
 
 static bool
@@ -134,14 +135,14 @@ M19_none_of_ours_is_stderr_though_that_is_free(void **state)
     pipe_open(ends);
     close(2);
     assert_int_equal(mcpi_descriptor_open(&d, ends[0]), 0);
-    plain = mcpi_descriptor_above_stdio(dup(ends[0]));
+    plain = mcpi_fd_above_stdio(dup(ends[0]));
     dup2(saved, 2);
     close(saved);
     assert_true(d.given >= 0 && d.fd > 2);
     assert_true(plain > 2);
     assert_int_equal(fcntl(plain, F_GETFD), FD_CLOEXEC);
-    assert_int_equal(mcpi_descriptor_above_stdio(plain), plain);
-    assert_int_equal(mcpi_descriptor_above_stdio(-1), -1);
+    assert_int_equal(mcpi_fd_above_stdio(plain), plain);
+    assert_int_equal(mcpi_fd_above_stdio(-1), -1);
     mcpi_descriptor_drop(&d);
     close(plain);
     close(ends[0]);

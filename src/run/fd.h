@@ -1,6 +1,6 @@
 /* fd.h - a descriptor that nobody takes for stderr */
-#ifndef MCPI_AUTH_FD_H
-#define MCPI_AUTH_FD_H
+#ifndef MCPI_RUN_FD_H
+#define MCPI_RUN_FD_H
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 
 /* This descriptor, or the same under another number if it is one of the three that
  * everybody writes to: in a program without a stderr, what somebody prints there must not
- * get into a file of tokens. -1 stays -1, and is what comes if there is no other number;
+ * get onto a wire, or into a file of tokens. -1 stays -1, and is what comes if there is no other number;
  * it is closed then. Leaves errno. */
 static inline int
 mcpi_fd_above_stdio(int take_fd)
