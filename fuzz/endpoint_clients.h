@@ -150,6 +150,8 @@ client_read_request(struct client *c, const struct mcpi_http_in *in)
     c->session[0] = c->principal[0] = '\0';
     if (session && strlen(session) < sizeof(c->session))
         memcpy(c->session, session, strlen(session) + 1);
+    (void)snprintf(c->to, sizeof(c->to), "%s",
+                   !session && c->is_2024 ? in->target : c->session);
     if (mcp_doc_parse(in->body, in->body_len, NULL, &c->doc, NULL) == 0)
         mcpi_rpc_read(mcp_doc_root(c->doc), &c->rpc);
 }
