@@ -47,6 +47,7 @@ struct cli_doctor {
     struct cli_pipe life;
     bool was_started;
     bool is_modern, is_legacy; /* it answers in that era */
+    bool is_silent;            /* it runs, and answers in neither */
     size_t foreign, error_bytes;
     char first_foreign[CLI_PIPE_SHOWN];
     struct cli_text orphans;

@@ -60,6 +60,11 @@ check_opens(struct cli_doctor *doctor, struct cli_finding *finding)
     const struct cli_session_wish wish = {.adjust = adjust, .user = &doctor->late};
     const mcp_json *info;
 
+    if (doctor->is_silent) { /* it would be asked the same, and waited for as long */
+        doctor->open_code = CLI_UNREACHABLE;
+        cli_found(finding, CLI_SKIP, "There was no handshake.");
+        return;
+    }
     doctor->may_leave = doctor->target.kind == CLI_TARGET_COMMAND;
     if (doctor->may_leave)
         cli_orphans_begin(doctor);

@@ -140,6 +140,32 @@ has_ended(struct cli_doctor *doctor)
            cli_pipe_wait(&doctor->life, doctor->life.out < 0 ? doctor->exit_ms : 0);
 }
 
+/* Neither era was answered: why? */
+static void
+tell_no_answer(struct cli_doctor *doctor, struct cli_finding *finding)
+{
+    if (has_ended(doctor)) {
+        bool is_signal = WIFSIGNALED(doctor->life.status);
+
+        cli_found(finding, CLI_FAIL, "It ended before it answered, %s %d.",
+                  is_signal ? "by signal" : "with status",
+                  is_signal ? WTERMSIG(doctor->life.status)
+                            : WEXITSTATUS(doctor->life.status));
+        cli_mend(finding, "Check its arguments; run it by hand to see what it says.");
+        return;
+    }
+    doctor->is_silent = true;
+    if (doctor->life.out < 0)
+        cli_found(finding, CLI_FAIL,
+                  "It has closed its stdout without an answer, and still runs.");
+    else
+        cli_found(finding, CLI_FAIL,
+                  "It answers neither server/discover nor initialize within %lld ms.",
+                  (long long)doctor->timeout_ms);
+    cli_mend(finding, "A server answers each request with one line on stdout; look "
+                      "whether it flushes what it writes.");
+}
+
 /* Each era has a server of its own: one that does not know the first question may be
  * confused by it. The last one stays. */
 static void
@@ -168,26 +194,13 @@ check_answers(struct cli_doctor *doctor, struct cli_finding *finding)
         if (start(doctor, &doctor->life, &err) == 0)
             (void)greet(doctor, &doctor->life);
     }
-    if (doctor->is_modern || doctor->is_legacy) {
+    if (doctor->is_modern || doctor->is_legacy)
         cli_found(finding, CLI_PASS, "It speaks %s (%s).", cli_text_string(&versions),
                   !doctor->is_legacy  ? "modern era only"
                   : doctor->is_modern ? "both eras"
                                       : "legacy era only");
-    } else if (has_ended(doctor)) {
-        bool is_signal = WIFSIGNALED(doctor->life.status);
-
-        cli_found(finding, CLI_FAIL, "It ended before it answered, %s %d.",
-                  is_signal ? "by signal" : "with status",
-                  is_signal ? WTERMSIG(doctor->life.status)
-                            : WEXITSTATUS(doctor->life.status));
-        cli_mend(finding, "Check its arguments; run it by hand to see what it says.");
-    } else {
-        cli_found(finding, CLI_FAIL,
-                  "It answers neither server/discover nor initialize within %lld ms.",
-                  (long long)doctor->timeout_ms);
-        cli_mend(finding, "A server answers each request with one line on stdout; look "
-                          "whether it flushes what it writes.");
-    }
+    else
+        tell_no_answer(doctor, finding);
     cli_text_done(&versions);
 }
 

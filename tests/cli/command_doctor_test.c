@@ -35,6 +35,35 @@ a_fault_is_exit_1_and_nobody_is_exit_4(void **state)
     CHECK_RAN(1, NULL, "--tool", "doctor", PROBE, "x=y");
 }
 
+static int
+lines_of(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    int count = 0, c;
+
+    assert_non_null(file);
+    while ((c = fgetc(file)) != EOF)
+        count += c == '\n';
+    (void)fclose(file);
+    return count;
+}
+
+/* Each era has been asked once: a session would only ask them again. */
+static void
+who_is_silent_is_waited_for_once(void **state)
+{
+    const char *path = scratch_file("silent.sh",
+                                    "echo >> $0.starts; exec sleep 3600\n");
+    char target[512], starts[512];
+
+    (void)state;
+    (void)snprintf(target, sizeof(target), "/bin/sh %s", path);
+    (void)snprintf(starts, sizeof(starts), "%s.starts", path);
+    CHECK_RAN(4, "\"Opens a session\",\"verdict\":\"skip\"", NULL, "doctor", target,
+              "--timeout", "0.2");
+    assert_int_equal(lines_of(starts), 2);
+}
+
 /* It gets away from the group of its server, in each of the times that one is started. */
 static void
 nobody_outlives_the_doctor(void **state)
@@ -58,6 +87,6 @@ nobody_outlives_the_doctor(void **state)
     (void)fclose(file);
 }
 
-TEST_MAIN(TEST(nobody_outlives_the_doctor), TEST(a_good_server_has_no_fault),
-          TEST(a_report_is_for_test_runners_too),
+TEST_MAIN(TEST(who_is_silent_is_waited_for_once), TEST(nobody_outlives_the_doctor),
+          TEST(a_good_server_has_no_fault), TEST(a_report_is_for_test_runners_too),
           TEST(a_fault_is_exit_1_and_nobody_is_exit_4))

@@ -128,6 +128,17 @@ a_program_that_ends_at_once_is_told_so(void **state)
 }
 
 static void
+a_program_that_closes_its_stdout_is_told_so(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    examine(&rig, "exec cat >/dev/null", 50);
+    assert_found(&rig, "stdio.answers", CLI_FAIL, "closed its stdout");
+    rig_done(&rig);
+}
+
+static void
 a_program_that_is_not_there_is_not_examined(void **state)
 {
     struct rig rig;
@@ -211,5 +222,6 @@ TEST_MAIN(TEST(the_signal_that_ended_a_program_is_told),
           TEST(who_died_of_a_malformed_line_is_blamed_once),
           TEST(a_good_program_passes_all), TEST(all_that_a_bad_program_does_is_seen),
           TEST(a_program_that_ends_at_once_is_told_so),
+          TEST(a_program_that_closes_its_stdout_is_told_so),
           TEST(a_program_that_is_not_there_is_not_examined),
           TEST(a_status_and_a_long_log_are_warnings))
