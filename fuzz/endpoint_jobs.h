@@ -196,10 +196,7 @@ job_meet(struct job *job)
         return; /* 2024: the answer goes where all go */
     stream = mcpi_outlet_link(x->outlet);
     CHECK(stream->turn);
-    if (stream->turn->ops != &turn_ops) {
-        CHECK(f->failed); /* who asked has left, and no memory to tell that it asked */
-        return;
-    }
+    CHECK(stream->turn->ops == &turn_ops); /* nobody's are answers and cancels alone */
     c = MCPI_CONTAINER(stream->turn, struct client, turn);
     CHECK(c->serving && !c->answered && !c->dead);
     CHECK(strcmp(x->caller.principal, c->principal) == 0);

@@ -12,9 +12,8 @@
 #include "json/value.h"
 
 enum mcpi_http_gist_kind {
-    MCPI_GIST_OTHER =
-        0,          /* an answer, an end, what is no message; or no memory to tell */
-    MCPI_GIST_ASKS, /* a request, or a GET */
+    MCPI_GIST_OTHER = 0, /* an answer, an end, or what is no message */
+    MCPI_GIST_ASKS,      /* a request, or a GET */
     MCPI_GIST_CANCELS
 };
 
@@ -22,12 +21,13 @@ struct mcpi_http_gist {
     enum mcpi_http_gist_kind kind;
     struct mcpi_id
         id;       /* folded: of the request, or of that which is canceled; or NONE */
-    mcp_doc *doc; /* where that is in; or NULL */
+    mcp_doc *doc; /* where that stands, if it is a text; or NULL */
 };
 
-void mcpi_http_gist_read(const mcp_allocator *mem,
-                         const struct mcpi_json_limits *limits,
-                         const struct mcpi_http_in *in, struct mcpi_http_gist *ret);
+/* MCP_E_NOMEM. */
+int mcpi_http_gist_read(const mcp_allocator *mem, const struct mcpi_json_limits *limits,
+                        const struct mcpi_http_in *in, struct mcpi_http_gist *ret);
+/* It says nothing any more; one of zeros, and done twice, is fine. */
 void mcpi_http_gist_done(struct mcpi_http_gist *gist);
 
 /* Is the second one the request that the first one cancels? */

@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "link/http_endpoint.h"
+#include "link/http_gist.h"
 
 #define MCPI_TICKET_PRINCIPAL_MAX 1024
 #define MCPI_TICKET_CHALLENGE_MAX 2048 /* with a URL or two in it, and scopes */
@@ -40,7 +41,8 @@ struct mcp_http_ticket {
     struct mcpi_endpoint *endpoint;
     struct mcpi_turn *turn;  /* NULL: the client has left */
     struct mcpi_http_in *in; /* a copy, while it waits to be served; or NULL */
-    const char *session;     /* that it names, of the copy; NULL: none */
+    const char *session;     /* that it names, of the copy; NULL: none that there is */
+    struct mcpi_http_gist gist; /* what it says to that session */
     atomic_int state;
     bool held;               /* answered, and waits for its request; loop only */
     pid_t pid;               /* who waits; set before it does. 0: nobody has */

@@ -66,26 +66,6 @@ ticket_names_session(const mcp_http_ticket *ticket)
            mcpi_http_2024_is_named(ticket->endpoint, ticket->in);
 }
 
-static void
-gist_read(const struct mcpi_endpoint *endpoint, const struct mcpi_http_in *in,
-          struct mcpi_http_gist *ret)
-{
-    const struct mcpi_json_limits limits = {mcpi_engine_max_bytes(endpoint->engine),
-                                            mcpi_engine_max_depth(endpoint->engine)};
-
-    mcpi_http_gist_read(endpoint->mem, &limits, in, ret);
-}
-
-static bool
-ticket_asks(const mcp_http_ticket *ticket)
-{
-    struct mcpi_http_gist gist;
-
-    gist_read(ticket->endpoint, ticket->in, &gist);
-    mcpi_http_gist_done(&gist);
-    return gist.kind == MCPI_GIST_ASKS;
-}
-
 /* ---- order ------------------------------------------------------------------ */
 
 /* What tells its session from others, if it names one; NULL: none. A client of the old
@@ -115,50 +95,38 @@ ticket_find_fellow(const struct mcpi_endpoint *endpoint, const struct mcpi_list 
     return NULL;
 }
 
-/* What another one of the session means for a cancel of this gist. */
+/* What another one of the session means for a cancel. */
 enum bearing { NONE, ITS_REQUEST, SAYS_THE_SAME };
 
 static enum bearing
-ticket_bearing(const mcp_http_ticket *other, const mcp_http_ticket *ticket,
-               const struct mcpi_http_gist *cancel)
+ticket_bearing(const mcp_http_ticket *other, const mcp_http_ticket *cancel)
 {
-    enum bearing bearing = NONE;
-    struct mcpi_http_gist gist;
-
-    gist_read(other->endpoint, other->in, &gist);
-    if (mcpi_http_gist_is_for(cancel, &gist))
-        bearing = ITS_REQUEST;
-    else if (other->held && strcmp(other->principal, ticket->principal) == 0 &&
-             gist.kind == MCPI_GIST_CANCELS && mcpi_id_same(&cancel->id, &gist.id))
-        bearing = SAYS_THE_SAME;
-    mcpi_http_gist_done(&gist);
-    return bearing;
+    if (mcpi_http_gist_is_for(&cancel->gist, &other->gist))
+        return ITS_REQUEST;
+    if (other->held && other->gist.kind == MCPI_GIST_CANCELS &&
+        mcpi_id_same(&cancel->gist.id, &other->gist.id) &&
+        strcmp(other->principal, cancel->principal) == 0)
+        return SAYS_THE_SAME;
+    return NONE;
 }
 
 /* Is it a cancel whose request came before it, and is still asked who it is? One is enough
  * for each: of who says it again nothing is kept. */
 static bool
-ticket_is_early(const mcp_http_ticket *ticket, const struct mcpi_http_in *in)
+ticket_is_early(const mcp_http_ticket *ticket)
 {
     const struct mcpi_endpoint *endpoint = ticket->endpoint;
-    const char *key = ticket->status == 0 ? session_key(endpoint, in) : NULL;
     const mcp_http_ticket *other = NULL;
     enum bearing bearing = NONE;
-    struct mcpi_http_gist gist;
     bool early = false;
 
-    if (key)
-        other = ticket_find_fellow(endpoint, endpoint->tickets.next, key);
-    if (!other || other == ticket)
-        return false;
-    gist_read(endpoint, in, &gist);
-    while (gist.kind == MCPI_GIST_CANCELS && bearing != SAYS_THE_SAME && other &&
-           other != ticket) {
-        bearing = ticket_bearing(other, ticket, &gist);
+    if (ticket->status == 0 && ticket->gist.kind == MCPI_GIST_CANCELS)
+        other = ticket_find_fellow(endpoint, endpoint->tickets.next, ticket->session);
+    while (bearing != SAYS_THE_SAME && other && other != ticket) {
+        bearing = ticket_bearing(other, ticket);
         early = early || bearing == ITS_REQUEST;
-        other = ticket_find_fellow(endpoint, other->in_endpoint.next, key);
+        other = ticket_find_fellow(endpoint, other->in_endpoint.next, ticket->session);
     }
-    mcpi_http_gist_done(&gist);
     return early && bearing != SAYS_THE_SAME;
 }
 
@@ -200,7 +168,7 @@ ticket_find_due(const struct mcpi_endpoint *endpoint)
         return NULL;
     for (; node != &endpoint->tickets; node = node->next) {
         ticket = MCPI_CONTAINER(node, mcp_http_ticket, in_endpoint);
-        if (ticket->held && !ticket_is_early(ticket, ticket->in))
+        if (ticket->held && !ticket_is_early(ticket))
             return ticket;
     }
     return NULL;
@@ -230,7 +198,7 @@ on_post(struct mcpi_post *post)
     mcp_http_ticket *ticket = MCPI_CONTAINER(post, mcp_http_ticket, post);
     struct mcpi_endpoint *endpoint = ticket->endpoint;
 
-    if (ticket->in && ticket_is_early(ticket, ticket->in)) {
+    if (ticket_is_early(ticket)) {
         ticket_hold(ticket);
         return;
     }
@@ -265,7 +233,7 @@ on_gone(struct mcpi_turn *turn)
 
     turn->by = NULL;
     ticket->turn = NULL;
-    if (ticket_names_session(ticket) && !ticket_asks(ticket))
+    if (ticket_names_session(ticket) && ticket->gist.kind != MCPI_GIST_ASKS)
         return;
     ticket_abandon(ticket);
     tickets_go_on(endpoint);
@@ -297,16 +265,36 @@ mcpi_endpoint_drop_tickets(struct mcpi_endpoint *endpoint)
 
 /* ---- asking ---------------------------------------------------------------- */
 
+/* Keeps the request, and what it says to a session: told now, while who sent it can be
+ * refused, and not when something depends on it. False: no memory. */
+static bool
+ticket_keep(mcp_http_ticket *ticket, const struct mcpi_http_in *in)
+{
+    const struct mcpi_endpoint *endpoint = ticket->endpoint;
+    const struct mcpi_json_limits limits = {mcpi_engine_max_bytes(endpoint->engine),
+                                            mcpi_engine_max_depth(endpoint->engine)};
+
+    if (ticket->in)
+        return true;
+    ticket->in = mcpi_http_in_copy(&ticket->mem, in, SIZE_MAX);
+    if (!ticket->in)
+        return false;
+    if (!ticket_names_session(ticket))
+        return true;
+    ticket->session = session_key(endpoint, ticket->in);
+    if (mcpi_http_gist_read(&ticket->mem, &limits, ticket->in, &ticket->gist) == 0)
+        return true;
+    mcpi_http_ticket_drop_copy(ticket);
+    return false;
+}
+
 /* From now on it is one of those who wait; false: no memory. */
 static bool
 ticket_enter(mcp_http_ticket *ticket, struct mcpi_turn *turn,
              const struct mcpi_http_in *in)
 {
-    if (!ticket->in)
-        ticket->in = mcpi_http_in_copy(&ticket->mem, in, SIZE_MAX);
-    if (!ticket->in)
+    if (!ticket_keep(ticket, in))
         return false;
-    ticket->session = session_key(ticket->endpoint, ticket->in);
     ticket->turn = turn;
     turn->served = &ticket_served;
     turn->by = ticket;
@@ -345,19 +333,30 @@ ticket_wait(mcp_http_ticket *ticket, struct mcpi_turn *turn,
     return false;
 }
 
+/* Does somebody wait who is for the same session? Only they can be its request. */
+static bool
+has_fellow(const struct mcpi_endpoint *endpoint, const struct mcpi_http_in *in)
+{
+    const char *key = session_key(endpoint, in);
+
+    return key && ticket_find_fellow(endpoint, endpoint->tickets.next, key);
+}
+
 /* The answer is here before the hook has returned. */
 static void
 ticket_go(mcp_http_ticket *ticket, struct mcpi_turn *turn,
           const struct mcpi_http_in *in)
 {
-    if (!ticket_is_early(ticket, in)) {
+    if (!has_fellow(ticket->endpoint, in)) {
         mcpi_http_ticket_conclude(ticket, turn, in);
         mcpi_http_ticket_free(ticket);
-    } else if (ticket_enter(ticket, turn, in)) {
-        ticket_hold(ticket);
-    } else {
+    } else if (!ticket_enter(ticket, turn, in)) {
         endpoint_refuse_memory(ticket->endpoint, turn);
         mcpi_http_ticket_free(ticket);
+    } else if (ticket_is_early(ticket)) {
+        ticket_hold(ticket);
+    } else {
+        ticket_serve(ticket);
     }
 }
 

@@ -14,7 +14,7 @@ gist_of(struct mcpi_http_gist *gist, enum mcpi_http_method method, const char *b
     const struct mcpi_http_in in = {
         .method = method, .body = body, .body_len = body ? strlen(body) : 0};
 
-    mcpi_http_gist_read(NULL, &limits, &in, gist);
+    assert_int_equal(mcpi_http_gist_read(NULL, &limits, &in, gist), 0);
 }
 
 static void
@@ -84,14 +84,15 @@ read_once(struct test_mem *mem, void *user)
         .method = MCPI_HTTP_POST, .body = user, .body_len = strlen(user)};
     struct mcpi_http_gist gist;
 
-    mcpi_http_gist_read(&mem->allocator, &limits, &in, &gist);
-    assert_int_equal(gist.kind,
-                     atomic_load(&mem->failed) ? MCPI_GIST_OTHER : MCPI_GIST_CANCELS);
+    int r = mcpi_http_gist_read(&mem->allocator, &limits, &in, &gist);
+
+    assert_int_equal(r, atomic_load(&mem->failed) ? MCP_E_NOMEM : 0);
+    assert_int_equal(gist.kind, r < 0 ? MCPI_GIST_OTHER : MCPI_GIST_CANCELS);
     mcpi_http_gist_done(&gist);
 }
 
 static void
-without_memory_it_is_something_else(void **state)
+without_memory_it_is_not_told(void **state)
 {
     char text[] = CANCEL("1");
 
@@ -101,4 +102,4 @@ without_memory_it_is_something_else(void **state)
 
 TEST_MAIN(TEST(it_is_told_who_asks_and_who_cancels),
           TEST(a_cancel_is_for_the_request_of_its_id),
-          TEST(without_memory_it_is_something_else))
+          TEST(without_memory_it_is_not_told))
