@@ -18,9 +18,10 @@ expect(bool holds)
 
 /* A target has all that its kind needs, or there is a fault and nothing. */
 static void
-check_entry(const mcp_json *value, enum cli_config_variables variables)
+check_entry(const mcp_json *value, enum cli_config_variables variables,
+            const mcp_json *inputs)
 {
-    const struct cli_config_place place = {"/work", true, variables};
+    const struct cli_config_place place = {"/work", true, variables, inputs};
     struct cli_text shown = {0}, fault = {0};
     struct cli_target target;
     char *text;
@@ -59,9 +60,10 @@ check_file(const char *text, size_t size)
         expect(memcmp(plain, again, size) == 0);
     if (mcp_doc_parse(text, size, NULL, &strict, NULL) == 0)
         expect(mcp_json_equal(mcp_doc_root(doc), mcp_doc_root(strict)));
-    check_entry(mcp_doc_root(doc), CLI_VARIABLES_BRACES);
+    check_entry(mcp_doc_root(doc), CLI_VARIABLES_BRACES, NULL);
     for (it = mcp_json_each(mcp_doc_root(doc)); mcp_json_next(&it);)
-        check_entry(it.value, CLI_VARIABLES_ALL);
+        check_entry(it.value, CLI_VARIABLES_ALL,
+                    mcp_json_get(mcp_doc_root(doc), "inputs"));
     mcp_doc_free(doc);
     mcp_doc_free(strict);
     free(plain);

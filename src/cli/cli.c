@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/help.h"
+#include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/secret.h"
 #include "cli/text.h"
@@ -175,6 +176,8 @@ cli_done(struct cli *cli)
     cli_say_done(&cli->say);
     cli_flag_done(&cli->opened);
     cli_flag_done(&cli->ended);
+    cli_answers_free(cli->answers);
+    cli->answers = NULL;
     cli_secret_forget();
 }
 

@@ -17,6 +17,7 @@
 #include "cli/flag.h"
 #include "cli/say.h"
 
+struct cli_answers;
 struct cli_tail;
 
 struct cli {
@@ -33,7 +34,8 @@ struct cli {
     struct cli_flag opened; /* the session is ready, or cannot be */
     struct cli_flag ended;  /* it has, and all that the server said was told */
     atomic_bool says_loss;  /* sh: a session that ends by itself is told of at once */
-    struct cli_tail *watching; /* tail: who gets the events */
+    struct cli_answers *answers; /* to what configurations ask (input.h), or NULL */
+    struct cli_tail *watching;   /* tail: who gets the events */
     struct cli_say say;
 };
 

@@ -4,6 +4,7 @@
 
 #include "cli/content.h"
 #include "cli/doctor.h"
+#include "cli/input.h"
 
 #define TIMEOUT_MS 60000 /* for one answer, if there shall be no --timeout */
 
@@ -132,7 +133,6 @@ static int
 run(struct cli *cli, int argc, char **argv)
 {
     struct cli_doctor *doctor;
-    mcp_error err = {0};
     int code;
 
     if (argc > 1 && !cli->options.tool)
@@ -150,14 +150,12 @@ run(struct cli *cli, int argc, char **argv)
     doctor->exit_ms = CLI_DOCTOR_EXIT_MS;
     doctor->orphan_ms = CLI_DOCTOR_ORPHAN_MS;
     cli_late_init(&doctor->late);
-    if (cli_target_read(argv[0], &doctor->target, &err) < 0) {
-        code = cli_fail(cli, &err);
-    } else if (doctor->target.kind == CLI_TARGET_URL &&
-               !cli_url_read(doctor->target.url, &doctor->url)) {
+    code = cli_target_get(cli, argv[0], &doctor->target);
+    if (code == CLI_OK && doctor->target.kind == CLI_TARGET_URL &&
+        !cli_url_read(doctor->target.url, &doctor->url))
         code = cli_fail_with(cli, CLI_OTHER, "This is no URL that can be reached.");
-    } else {
+    if (code == CLI_OK)
         code = diagnose(doctor);
-    }
     cli_target_done(&doctor->target);
     cli_late_done(&doctor->late);
     free(doctor);

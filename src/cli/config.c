@@ -176,10 +176,11 @@ is_excluded(const mcp_json *root, const char *name)
 
 static int
 read_entry(struct reading *reading, const struct source *source, const char *file,
-           const char *folder, const mcp_json_iterator *at)
+           const char *folder, const mcp_json *root, const mcp_json_iterator *at)
 {
     const struct cli_config_place place = {
-        folder, *source->base == '\0' || source == &claude_local, source->variables};
+        folder, *source->base == '\0' || source == &claude_local, source->variables,
+        mcp_json_get(root, "inputs")};
     struct owned *owned = entry_add(reading->config);
     struct cli_text shown = {0}, fault = {0};
     int r;
@@ -235,7 +236,7 @@ read_servers(struct reading *reading, const struct source *source, const char *f
             warn(reading, "%s has a server whose name cannot be used", file);
             continue;
         }
-        r = read_entry(reading, source, file, folder, &it);
+        r = read_entry(reading, source, file, folder, root, &it);
         if (r == 0 && is_excluded(root, mcp_json_string(it.key, "")))
             reading->config->entries[reading->config->count - 1]
                 .entry.is_disabled = true;

@@ -77,8 +77,8 @@ add_scalar(struct reader *reader, const char *key, const mcp_json *value,
     char *text;
 
     if (type == MCP_JSON_STRING && !has_nul(value)) {
-        return cli_config_value(mcp_json_string(value, ""), reader->place->variables,
-                                reader->place->folder, into, reader->fault);
+        return cli_config_value(mcp_json_string(value, ""), reader->place, into,
+                                reader->fault);
     }
     if (type != MCP_JSON_INTEGER && type != MCP_JSON_REAL && type != MCP_JSON_BOOL)
         return fault(reader, "has something that is no text in ", key);
@@ -429,6 +429,21 @@ show(const mcp_json *value, const char *key, struct cli_text *shown)
     return show_url(mcp_json_get(value, key), shown);
 }
 
+/* What may have to be asked for goes with it. */
+static bool
+keep_inputs(struct reader *reader)
+{
+    char *text;
+
+    if (!reader->place->inputs)
+        return true;
+    if (mcp_json_print(reader->place->inputs, false, NULL, &text, NULL) < 0)
+        return lack_memory(reader);
+    reader->target->inputs = strdup(text);
+    mcp_text_free(text, NULL);
+    return reader->target->inputs ? true : lack_memory(reader);
+}
+
 int
 cli_config_entry_read(const mcp_json *value, const struct cli_config_place *place,
                       struct cli_target *ret_target, struct cli_text *shown,
@@ -445,7 +460,9 @@ cli_config_entry_read(const mcp_json *value, const struct cli_config_place *plac
     else
         key = find_key(&reader);
     ok = key &&
-         (strcmp(key, "command") == 0 ? read_command(&reader) : read_url(&reader, key));
+         (strcmp(key, "command") == 0 ? read_command(&reader)
+                                      : read_url(&reader, key)) &&
+         keep_inputs(&reader);
     if (key && !show(value, key, shown))
         reader.no_memory = true;
     if (shown->failed || fault_text->failed)

@@ -7,14 +7,6 @@
 #include "cli/config_value.h"
 #include "cli/target.h"
 
-/* Where an entry stands. */
-struct cli_config_place {
-    const char
-        *folder;     /* the project's; for a user's file the one we are in. Absolute */
-    bool is_project; /* its servers run in that folder if they say nothing else */
-    enum cli_config_variables variables;
-};
-
 /* Fills in the target, without its name. If it cannot be used, fault says why, a part
  * of a sentence about it ("has neither ..."), and the target is of zeros. shown: what it
  * runs or where it is, as it is written there; nothing if that is missing. MCP_E_NOMEM:

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/input.h"
+
 #define NAME_MAX_BYTES 256 /* of a variable: longer ones nobody sets */
 
 /* What is between ${ and }. */
@@ -109,15 +111,26 @@ add_default(const struct reference *ref, struct cli_text *into)
     return true;
 }
 
+/* ${input:ID} that can be asked for? */
+static bool
+is_declared(const struct reference *ref, const mcp_json *inputs)
+{
+    size_t opening = ref->name + 1;
+
+    return is(ref->text, ref->name, "input") && ref->length > opening &&
+           ref->text[ref->name] == ':' &&
+           cli_input_find(inputs, ref->text + opening, ref->length - opening);
+}
+
 /* A reference in braces. */
 static bool
-add_reference(const struct reference *ref, const char *folder, struct cli_text *into,
-              struct cli_text *fault)
+add_reference(const struct reference *ref, const struct cli_config_place *place,
+              struct cli_text *into, struct cli_text *fault)
 {
     const char *rest = ref->text + ref->name;
     size_t left = ref->length - ref->name;
 
-    if (add_predefined(ref, folder, into))
+    if (add_predefined(ref, place->folder, into))
         return true;
     if (is(ref->text, ref->length, "userHome"))
         return add_variable("HOME", 4, into, fault);
@@ -127,7 +140,7 @@ add_reference(const struct reference *ref, const char *folder, struct cli_text *
         return add_default(ref, into);
     if (is(ref->text, ref->name, "env") && *rest == ':')
         return add_variable(rest + 1, left - 1, into, fault);
-    if (ref->name > 0 && *rest == ':')
+    if (ref->name > 0 && *rest == ':' && !is_declared(ref, place->inputs))
         return refuse(ref, fault);
     /* ${1} and the like are for somebody else, a shell perhaps */
     cli_text_add(into, ref->text - 2, ref->length + 3);
@@ -136,8 +149,7 @@ add_reference(const struct reference *ref, const char *folder, struct cli_text *
 
 /* A value under way. */
 struct expansion {
-    enum cli_config_variables variables;
-    const char *folder;
+    const struct cli_config_place *place;
     const char *last_brace; /* the last } in it: looked for once, not for each ${ */
     struct cli_text *into, *fault;
 };
@@ -152,10 +164,10 @@ add_dollar(const struct expansion *x, const char *text, size_t *ret_used)
         ref.length = strcspn(ref.text, "}");
         ref.name = name_length(ref.text, ref.length);
         *ret_used = ref.length + 3;
-        return add_reference(&ref, x->folder, x->into, x->fault);
+        return add_reference(&ref, x->place, x->into, x->fault);
     }
     ref.name = name_length(text + 1, strcspn(text + 1, "${}"));
-    if (x->variables == CLI_VARIABLES_ALL && ref.name > 0) {
+    if (x->place->variables == CLI_VARIABLES_ALL && ref.name > 0) {
         *ret_used = ref.name + 1;
         return add_variable(text + 1, ref.name, x->into, x->fault);
     }
@@ -165,15 +177,15 @@ add_dollar(const struct expansion *x, const char *text, size_t *ret_used)
 }
 
 bool
-cli_config_value(const char *text, enum cli_config_variables variables,
-                 const char *folder, struct cli_text *into, struct cli_text *fault)
+cli_config_value(const char *text, const struct cli_config_place *place,
+                 struct cli_text *into, struct cli_text *fault)
 {
-    struct expansion x = {variables, folder, strrchr(text, '}'), into, fault};
+    struct expansion x = {place, strrchr(text, '}'), into, fault};
     size_t began = into->length;
 
     while (*text) {
-        size_t used = variables == CLI_VARIABLES_NONE ? strlen(text)
-                                                      : strcspn(text, "$");
+        size_t used = place->variables == CLI_VARIABLES_NONE ? strlen(text)
+                                                             : strcspn(text, "$");
 
         if (used > 0)
             cli_text_add(into, text, used);

@@ -10,11 +10,14 @@
  *     $NAME                     in Gemini's files only
  *
  * What is set nowhere is a fault, never an empty text: a server that starts without its
- * key fails later and says less. ${input:...}, ${command:...} and the like can only be
+ * key fails later and says less. ${input:ID} stays as it is if the file declares it: who
+ * uses the server is asked for it (input.h). ${command:...} and the like can only be
  * answered by the program that the file is for. All else with a dollar stays as it is.
  */
 #ifndef CLI_CONFIG_VALUE_H
 #define CLI_CONFIG_VALUE_H
+
+#include <mcp/json.h>
 
 #include "cli/text.h"
 
@@ -27,10 +30,18 @@ enum cli_config_variables {
     CLI_VARIABLES_ALL /* $NAME too */
 };
 
-/* Appends the value to into. folder: the project's. False: fault says why, a part of a
- * sentence ("needs the variable X, which is not set"). */
-bool cli_config_value(const char *text, enum cli_config_variables variables,
-                      const char *folder, struct cli_text *into,
-                      struct cli_text *fault);
+/* Where a value stands. */
+struct cli_config_place {
+    const char
+        *folder;     /* the project's; for a user's file the one we are in. Absolute */
+    bool is_project; /* its servers run in that folder if they say nothing else */
+    enum cli_config_variables variables;
+    const mcp_json *inputs; /* what the file declares to be asked for, or NULL */
+};
+
+/* Appends the value to into. False: fault says why, a part of a sentence ("needs the
+ * variable X, which is not set"). */
+bool cli_config_value(const char *text, const struct cli_config_place *place,
+                      struct cli_text *into, struct cli_text *fault);
 
 #endif

@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "cli/input.h"
 #include "cli/login_record.h"
 #include "cli/state.h"
 #include "cli/target.h"
@@ -265,11 +266,10 @@ int
 cli_logout(struct cli *cli, const char *word)
 {
     struct cli_target target = {0};
-    mcp_error err = {0};
-    int code;
+    int code = cli_target_get(cli, word, &target);
 
-    if (cli_target_read(word, &target, &err) < 0)
-        return cli_fail_as(cli, &err, CLI_OTHER);
+    if (code != CLI_OK)
+        return code;
     if (target.kind == CLI_TARGET_URL)
         code = forget_for(cli, target.url);
     else

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/near.h"
 
@@ -245,6 +246,38 @@ cli_options_begin(struct cli_options *opt)
     opt->timeout_ms = 60000;
     opt->severity = -1;
     opt->cancel_after_ms = -1;
+}
+
+static bool
+is_said(const struct cli_list *said, const char *pair, char end)
+{
+    size_t name = strcspn(pair, (const char[]){end, '\0'});
+
+    for (size_t i = 0; i < said->count; i++) {
+        const char *item = said->item[i];
+
+        if ((end == ':' ? strncasecmp(item, pair, name) : strncmp(item, pair, name)) ==
+                0 &&
+            item[name] == end)
+            return true;
+    }
+    return false;
+}
+
+void
+cli_list_override(char **pairs, const struct cli_list *said, char end)
+{
+    char **kept = pairs;
+
+    if (!pairs)
+        return;
+    for (; *pairs; pairs++) {
+        if (is_said(said, *pairs, end))
+            free(*pairs);
+        else
+            *kept++ = *pairs;
+    }
+    *kept = NULL;
 }
 
 const char **

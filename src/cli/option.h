@@ -87,9 +87,13 @@ bool cli_options_read(const struct cli_option *common, const struct cli_option *
 /* "5s", "500ms", "2m", "1h", "1.5"; false: it is no time. 0 is a time. */
 bool cli_time_read(const char *text, int64_t *ret_ms);
 
-/* What is configured (NULL at the end, or NULL), then what was said, which wins where only
- * the last counts; NULL at the end. The texts are borrowed, the list is for free(). NULL:
- * no memory. */
+/* Takes those pairs out of what is configured ("NAME=value", "Name: value"; NULL at the
+ * end, or NULL) whose name was said, which wins. end: what a name ends with; names of
+ * headers (':') have no case. */
+void cli_list_override(char **pairs, const struct cli_list *said, char end);
+
+/* What is configured (NULL at the end, or NULL), then what was said; NULL at the end. The
+ * texts are borrowed, the list is for free(). NULL: no memory. */
 const char **cli_list_join(char *const *configured, const struct cli_list *said);
 
 /* The entry of that name in either table, or NULL. own may be NULL. */

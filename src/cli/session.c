@@ -9,6 +9,7 @@
 #include <mcp/http.h>
 
 #include "cli/ask.h"
+#include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/login.h"
 #include "cli/relay.h"
@@ -233,9 +234,9 @@ cli_session_open(struct cli *cli, const char *target,
     cli_flag_lower(&cli->ended);
     if (wish && wish->adjust)
         wish->adjust(&opt, wish->user);
-    r = cli_target_read(target, &session->target, &err);
-    if (r < 0)
-        return cli_fail_as(cli, &err, CLI_OTHER);
+    code = cli_target_get(cli, target, &session->target);
+    if (code != CLI_OK)
+        return code;
     if (session->target.kind == CLI_TARGET_URL)
         r = open_url(session, wish, &opt, &code, &err);
     else if (session->target.kind == CLI_TARGET_UNIX)

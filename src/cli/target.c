@@ -56,8 +56,8 @@ target_copy(const struct cli_target *from, struct cli_target *ret_target,
 
     if (copy_text(from->name, &copy.name) && copy_text(from->url, &copy.url) &&
         copy_text(from->path, &copy.path) && copy_text(from->cwd, &copy.cwd) &&
-        copy_list(from->argv, &copy.argv) && copy_list(from->env, &copy.env) &&
-        copy_list(from->headers, &copy.headers)) {
+        copy_text(from->inputs, &copy.inputs) && copy_list(from->argv, &copy.argv) &&
+        copy_list(from->env, &copy.env) && copy_list(from->headers, &copy.headers)) {
         *ret_target = copy;
         return 0;
     }
@@ -280,6 +280,7 @@ cli_target_done(struct cli_target *target)
     cli_words_free(target->env);
     cli_words_free(target->headers);
     free(target->cwd);
+    free(target->inputs);
     *target = (struct cli_target){0};
 }
 

@@ -18,6 +18,7 @@ struct cli_target {
     char **env;     /* "NAME=value", of its configuration; NULL: none */
     char **headers; /* "Name: value", of its configuration; NULL: none */
     char *cwd;      /* of its configuration; NULL: none */
+    char *inputs;   /* JSON: what may be asked for in all of these (input.h), or NULL */
 };
 
 /* What a word on the command line means:

@@ -14,7 +14,7 @@ static struct read
 read_in(const char *text, bool is_project)
 {
     const struct cli_config_place place = {"/project/shop", is_project,
-                                           CLI_VARIABLES_BRACES};
+                                           CLI_VARIABLES_BRACES, NULL};
     struct read read = {{0}, {0}, {0}};
     mcp_doc *doc;
 

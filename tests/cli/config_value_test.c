@@ -9,12 +9,14 @@
 
 /* The value, or "FAULT " and why there is none. */
 static const char *
-value(const char *text, enum cli_config_variables variables)
+value_in(const char *text, enum cli_config_variables variables, const mcp_json *inputs)
 {
+    const struct cli_config_place place = {
+        .folder = "/project/shop", .variables = variables, .inputs = inputs};
     static char shown[1024];
     struct cli_text into = {0}, fault = {0};
 
-    if (cli_config_value(text, variables, "/project/shop", &into, &fault)) {
+    if (cli_config_value(text, &place, &into, &fault)) {
         assert_int_equal(fault.length, 0);
         snprintf(shown, sizeof shown, "%s", cli_text_string(&into));
     } else {
@@ -24,6 +26,12 @@ value(const char *text, enum cli_config_variables variables)
     cli_text_done(&into);
     cli_text_done(&fault);
     return shown;
+}
+
+static const char *
+value(const char *text, enum cli_config_variables variables)
+{
+    return value_in(text, variables, NULL);
 }
 
 static void
@@ -85,6 +93,24 @@ what_only_another_program_can_answer_is_a_fault(void **state)
                         "can answer");
     assert_string_equal(value("${command:x.y}", BRACES),
                         "FAULT uses ${command:x.y}, which only its own program knows");
+}
+
+static void
+what_is_declared_is_left_to_be_asked_for(void **state)
+{
+    static const char inputs[] = "[{\"type\":\"promptString\",\"id\":\"key\"},"
+                                 "{\"type\":\"command\",\"id\":\"other\"}]";
+    mcp_doc *doc;
+
+    (void)state;
+    assert_int_equal(mcp_doc_parse(inputs, strlen(inputs), NULL, &doc, NULL), 0);
+    assert_string_equal(value_in("a ${input:key}", BRACES, mcp_doc_root(doc)),
+                        "a ${input:key}");
+    assert_memory_equal(value_in("${input:ke}", BRACES, mcp_doc_root(doc)), "FAULT", 5);
+    assert_memory_equal(value_in("${input:}", BRACES, mcp_doc_root(doc)), "FAULT", 5);
+    assert_memory_equal(value_in("${input:other}", BRACES, mcp_doc_root(doc)), "FAULT",
+                        5);
+    mcp_doc_free(doc);
 }
 
 static void
@@ -167,6 +193,7 @@ TEST_MAIN_AFTER(home_enter, TEST(variables_in_braces_are_filled_in),
                 TEST(a_default_stands_in_for_what_is_not_set_or_empty),
                 TEST(folders_of_an_editor_are_known),
                 TEST(what_only_another_program_can_answer_is_a_fault),
+                TEST(what_is_declared_is_left_to_be_asked_for),
                 TEST(other_dollars_stay),
                 TEST(names_without_braces_are_filled_in_where_they_mean_that),
                 TEST(nothing_is_filled_in_where_a_dollar_is_a_dollar),

@@ -208,7 +208,30 @@ what_is_configured_comes_before_what_is_said(void **state)
     free(all);
 }
 
-TEST_MAIN(TEST(what_is_configured_comes_before_what_is_said),
+static void
+what_is_said_wins_over_what_is_configured(void **state)
+{
+    char *env[] = {strdup("A=1"), strdup("AB=1"), strdup("a=1"), NULL};
+    char *headers[] = {strdup("X-Key: 1"), strdup("X-Ke: 1"), NULL};
+    const struct cli_list said = {.item = {"A=2"}, .count = 1},
+                          header = {.item = {"x-key:2"}, .count = 1};
+
+    (void)state;
+    cli_list_override(env, &said, '=');
+    assert_string_equal(env[0], "AB=1");
+    assert_string_equal(env[1], "a=1");
+    assert_null(env[2]);
+    cli_list_override(headers, &header, ':');
+    assert_string_equal(headers[0], "X-Ke: 1");
+    assert_null(headers[1]);
+    cli_list_override(NULL, &said, '=');
+    free(env[0]);
+    free(env[1]);
+    free(headers[0]);
+}
+
+TEST_MAIN(TEST(what_is_said_wins_over_what_is_configured),
+          TEST(what_is_configured_comes_before_what_is_said),
           TEST(options_may_stand_anywhere), TEST(after_two_dashes_there_are_none),
           TEST(a_list_keeps_all_in_order), TEST(a_list_has_an_end),
           TEST(numbers_shares_and_texts_are_read), TEST(what_is_wrong_is_named),
