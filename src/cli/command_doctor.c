@@ -26,6 +26,17 @@ table_count(const struct cli_check *table)
 
 /* ---- examining ------------------------------------------------------------------ */
 
+/* Somebody watches: some checks wait for long. */
+static void
+show_check(struct cli *cli, const struct cli_report *report,
+           const struct cli_check *check)
+{
+    if (!cli->say.is_terminal || cli->say.is_json)
+        return;
+    cli_say_progress_end(&cli->say); /* the next one is drawn, however soon it comes */
+    cli_say_progress(&cli->say, (double)report->count + 1, 0, check->title);
+}
+
 /* Each of a table that means something for this target; Ctrl-C ends it between two. */
 static void
 run_table(struct cli_doctor *doctor, const struct cli_check *check,
@@ -36,6 +47,7 @@ run_table(struct cli_doctor *doctor, const struct cli_check *check,
     for (; check->title; check++) {
         if (!check->applies(doctor) || mcp_scope_is_over(doctor->cli->scope))
             continue;
+        show_check(doctor->cli, report, check);
         row = &report->rows[report->count++];
         row->check = check;
         check->run(doctor, &row->finding);
@@ -51,6 +63,7 @@ examine(struct cli_doctor *doctor, struct cli_report *report)
     cli_web_checks_done(doctor);
     run_table(doctor, cli_session_checks, report);
     cli_session_checks_done(doctor);
+    cli_say_progress_end(&doctor->cli->say);
 }
 
 /* ---- telling -------------------------------------------------------------------- */

@@ -114,6 +114,28 @@ def ctrl_c_ends_a_question(t):
     t.see(r"^\$ echo typed$")
 
 
+def an_input_of_a_configuration_is_asked_for(t):
+    folder = t.home / ".config/Code/User"
+    folder.mkdir(parents=True)
+    (folder / "mcp.json").write_text(json.dumps({
+        "inputs": [{"type": "promptString", "id": "key", "password": True}],
+        "servers": {"shop": {"command": "sh", "env": {"KEY": "${input:key}"},
+                             "args": ["-c", f"echo k=${{#KEY}} >&2; exec {BIN}/probe-server"]}}}))
+    t.type("./mcpctl --trace ping shop; echo exit $?")
+    t.see(r"^key> *$")
+    t.type("unseen")
+    screen = t.see(r"^exit 0")
+    assert re.search(r"^k=6$", screen, re.M) and "unseen" not in screen, screen
+
+
+def the_doctor_shows_what_it_is_at(t):
+    t.type("./mcpctl doctor 'sleep 600'; echo exit $?")
+    t.see(r"^. 1  Answers the handshake")
+    t.press("C-c")
+    screen = t.see(r"^exit 130")
+    assert not re.search(r"^. \d+  ", screen, re.M), "the bar stayed:\n" + screen
+
+
 def the_shell_completes_and_cancels(t):
     t.type("./mcpctl sh ./probe-server; echo exit $?")
     t.see(r">$")
@@ -214,6 +236,7 @@ CASES = [over_stdio_nothing_is_left_in_the_modern_era,
          over_stdio_nothing_is_left_in_the_legacy_era,
          results_are_for_people, progress_is_a_bar, ctrl_c_cancels_and_says_so,
          missing_arguments_are_asked_for, a_form_is_filled_in, ctrl_c_ends_a_question,
+         an_input_of_a_configuration_is_asked_for, the_doctor_shows_what_it_is_at,
          the_shell_completes_and_cancels, ctrl_z_stops_the_shell_and_fg_goes_on]
 
 
