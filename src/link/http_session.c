@@ -75,25 +75,37 @@ session_keep(struct mcpi_session *session, struct mcpi_http_stream *s, bool keep
     s->kept = keep;
 }
 
-/* Room for one more that somebody may come back for, at the cost of the one that waits
- * for the longest time. False: all have clients. */
-static bool
-session_make_room(struct mcpi_session *session)
+/* Of those that are kept: the one that waits for its client for the longest time, or
+ * NULL; *ret_listening: how many have theirs. */
+static struct mcpi_http_stream *
+session_oldest_waiting(const struct mcpi_session *session, size_t *ret_listening)
 {
     const struct mcpi_list *node;
-    struct mcpi_http_stream *s;
+    struct mcpi_http_stream *oldest = NULL, *s;
 
-    if (session->kept_count < session->endpoint->http->session_streams)
-        return true;
+    *ret_listening = 0;
     for (node = session->kept.next; node != &session->kept; node = node->next) {
         s = stream_of(node);
         if (s->turn)
-            continue;
-        mcpi_session_forget(session, s->number);
-        mcpi_http_stream_end(s);
-        return true;
+            ++*ret_listening;
+        else if (!oldest)
+            oldest = s;
     }
-    return false;
+    return oldest;
+}
+
+/* Room for one more, at the cost of those that have waited for the longest time. */
+static void
+session_make_room(struct mcpi_session *session)
+{
+    struct mcpi_http_stream *oldest;
+    size_t listening;
+
+    while (session->kept_count >= session->endpoint->http->session_streams &&
+           (oldest = session_oldest_waiting(session, &listening)) != NULL) {
+        mcpi_session_forget(session, oldest->number);
+        mcpi_http_stream_end(oldest);
+    }
 }
 
 /* Who has a client now may have to say what waits. */
@@ -117,7 +129,7 @@ mcpi_session_detached(struct mcpi_session *session, struct mcpi_http_stream *str
 {
     session->touched = session_now(session);
     if (!stream->kept) {
-        (void)session_make_room(session); /* or it is one above: its client was there */
+        session_make_room(session); /* or it is one above: its client was there */
         session_keep(session, stream, true);
     }
     session_wake_taker(session);
@@ -515,9 +527,12 @@ static int
 session_listen(struct mcpi_session *session, const struct mcpi_http_stream_options *opt)
 {
     struct mcpi_http_stream *s;
+    size_t listening;
 
-    if (!session_make_room(session))
+    (void)session_oldest_waiting(session, &listening);
+    if (listening >= session->endpoint->http->session_streams)
         return MCP_E_LIMIT;
+    session_make_room(session);
     return mcpi_http_stream_new(opt, &s);
 }
 

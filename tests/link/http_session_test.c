@@ -858,6 +858,41 @@ the_one_that_waits_longest_makes_room(void **state)
     end_with_store(&d, store);
 }
 
+/* One that was let go is kept above the limit, while all others listen; whoever listens
+ * next must not get in by taking its place. */
+static void
+who_listens_takes_no_place_that_was_one_too_many(void **state)
+{
+    struct desk d;
+    mcp_memory_store *store = start_with_store(&d);
+    struct mcpi_session *s = desk_session(&d, NEWEST);
+    struct turn t[3], one;
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        desk_get(&d, s, &t[i], NULL);
+    desk_post(&d, s, &one, LEGACY_CALL("7"));
+    desk_step(&d);
+    turn_go(&one);
+    turn_done(&one);
+    assert_int_equal(s->kept_count, 4);
+    desk_get(&d, s, &one, NULL);
+    assert_int_equal(one.status, 429);
+    turn_done(&one);
+    assert_int_equal(s->kept_count, 4); /* nor is it lost for that */
+    desk_note(&d, s, CANCEL("7"));
+    for (int i = 0; i < 3; i++) {
+        turn_go(&t[i]);
+        turn_done(&t[i]);
+    }
+    desk_get(&d, s, &one, NULL);
+    assert_int_equal(one.status, 200);
+    assert_int_equal(s->kept_count, 2); /* there was room for both */
+    turn_go(&one);
+    turn_done(&one);
+    end_with_store(&d, store);
+}
+
 static void
 who_gets_old_answers_is_told_nothing_new(void **state)
 {
@@ -1313,6 +1348,7 @@ TEST_MAIN(TEST(D20_a_session_is_its_own_credentials),
           TEST(a_store_that_fails_in_the_middle_loses_nothing),
           TEST(who_comes_back_early_takes_over), TEST(a_get_can_be_resumed),
           TEST(the_one_that_waits_longest_makes_room),
+          TEST(who_listens_takes_no_place_that_was_one_too_many),
           TEST(who_gets_old_answers_is_told_nothing_new),
           TEST(nobody_can_come_back_for_what_ended_without_a_word),
           TEST(a_handler_lets_its_client_go),
