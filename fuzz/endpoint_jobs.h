@@ -21,6 +21,9 @@ job_finish(struct job *job, int code)
     struct mcpi_result result;
 
     CHECK(job->running && !job->finished);
+    job->untold = job->x->ending != MCPI_OPEN && job->told == 0;
+    CHECK(!job->untold ||
+          job->f->depth > 0); /* by what it had asked, which ended too */
     job->listener = NULL;
     job->running = false;
     job->finished = true;

@@ -66,6 +66,7 @@ struct job {
     unsigned serial; /* of the client's request; 0: of a shared stream */
     bool gone_cancels, deaf;
     bool begun, running, finished;
+    bool untold; /* it finished once it had ended, before it could be told */
     double progress;
     int told;
 };

@@ -150,12 +150,19 @@ find_listening(struct fuzz *f, const struct mcpi_id *id)
     return NULL;
 }
 
+/* Which subscription it says it is of; NULL: none. in: params, or a result. */
+static const mcp_json *
+subscription_tag(const mcp_json *in)
+{
+    return mcp_json_get(mcp_json_get(in, "_meta"),
+                        "io.modelcontextprotocol/subscriptionId");
+}
+
 /* Acknowledged first, events then, nothing after its end (H15, H16). */
 static void
 saw_event(struct fuzz *f, const struct mcpi_rpc *rpc)
 {
-    static const char key[] = "io.modelcontextprotocol/subscriptionId";
-    const mcp_json *tag = mcp_json_get(mcp_json_get(rpc->params, "_meta"), key);
+    const mcp_json *tag = subscription_tag(rpc->params);
     struct mcpi_id id = mcpi_id_read(tag);
     struct job *job;
 
@@ -167,14 +174,15 @@ saw_event(struct fuzz *f, const struct mcpi_rpc *rpc)
     job->acknowledged = true;
 }
 
-/* Its own last word, or what stands for it when there is no memory; a refusal of
- * another request with its id is none. */
+/* Its own last word, or what stands for it when there is no memory; an answer to another
+ * request with its id is none. */
 static void
 saw_answer(struct fuzz *f, const struct mcpi_rpc *rpc)
 {
-    bool own = rpc->kind == MCPI_RPC_RESULT ||
-               strcmp(rpc->error_message, FAILED) == 0 ||
-               strcmp(rpc->error_message, "Internal error") == 0;
+    bool own = rpc->kind == MCPI_RPC_RESULT
+                   ? subscription_tag(rpc->result) != NULL
+                   : strcmp(rpc->error_message, FAILED) == 0 ||
+                         strcmp(rpc->error_message, "Internal error") == 0;
     struct job *job = find_listening(f, &rpc->id);
 
     if (job && job->x->ending != MCPI_OPEN && own)
