@@ -47,7 +47,8 @@ struct cli_doctor {
     struct cli_pipe life;
     bool was_started;
     bool is_modern, is_legacy; /* it answers in that era */
-    bool is_silent;            /* it runs, and answers in neither */
+    bool is_silent;            /* it runs, and answers nothing at all */
+    struct cli_text refusal;   /* how it answers initialize if it is not legacy */
     size_t foreign, error_bytes;
     char first_foreign[CLI_PIPE_SHOWN];
     struct cli_text orphans;

@@ -93,6 +93,23 @@ greet_modern(struct cli_doctor *doctor, struct cli_pipe *pipe,
     return is_modern;
 }
 
+/* What it answers to initialize instead of a version. */
+static void
+note_refusal(struct cli_doctor *doctor, const mcp_json *answer)
+{
+    const mcp_json *error = mcp_json_get(answer, "error");
+    const char *message = mcp_json_string(mcp_json_get(error, "message"), "no message");
+
+    cli_text_done(&doctor->refusal);
+    if (!error) {
+        cli_text_puts(&doctor->refusal, "Its answer to initialize names no version.");
+        return;
+    }
+    cli_text_printf(&doctor->refusal, "It refuses initialize: %lld, ",
+                    (long long)mcp_json_int(mcp_json_get(error, "code"), 0));
+    cli_text_add_harmless(&doctor->refusal, message, strnlen(message, 200), true);
+}
+
 static bool
 greet_legacy(struct cli_doctor *doctor, struct cli_pipe *pipe,
              struct cli_text *versions)
@@ -111,6 +128,8 @@ greet_legacy(struct cli_doctor *doctor, struct cli_pipe *pipe,
         if (version)
             cli_text_printf(versions, "%s%s by initialize",
                             versions->length ? "; " : "", version);
+        else
+            note_refusal(doctor, mcp_doc_root(answer));
     }
     cli_text_done(&line);
     mcp_doc_free(answer);
@@ -140,10 +159,16 @@ has_ended(struct cli_doctor *doctor)
            cli_pipe_wait(&doctor->life, doctor->life.out < 0 ? doctor->exit_ms : 0);
 }
 
-/* Neither era was answered: why? */
+/* It speaks neither era: why? */
 static void
 tell_no_answer(struct cli_doctor *doctor, struct cli_finding *finding)
 {
+    if (doctor->refusal.length > 0) {
+        cli_found(finding, CLI_FAIL, "%s", cli_text_string(&doctor->refusal));
+        cli_mend(finding, "It may lack an argument or a variable: --env, or \"env\" in "
+                          "its configuration, says one.");
+        return;
+    }
     if (has_ended(doctor)) {
         bool is_signal = WIFSIGNALED(doctor->life.status);
 
@@ -411,4 +436,5 @@ cli_stdio_checks_done(struct cli_doctor *doctor)
 {
     finish(doctor, &doctor->life);
     cli_text_done(&doctor->orphans);
+    cli_text_done(&doctor->refusal);
 }

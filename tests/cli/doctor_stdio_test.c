@@ -218,7 +218,32 @@ who_died_of_a_malformed_line_is_blamed_once(void **state)
     rig_done(&rig);
 }
 
-TEST_MAIN(TEST(the_signal_that_ended_a_program_is_told),
+/* A missing key, most often: it is no silence, and a session may say more. */
+static void
+who_answers_with_an_error_is_not_silent(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    examine(&rig,
+            "while read -r l; do echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
+            "{\"code\":-32603,\"message\":\"the key is not set\"}}'; done",
+            PATIENCE_MS);
+    assert_found(&rig, "stdio.answers", CLI_FAIL,
+                 "refuses initialize: -32603, the key is not set");
+    assert_false(rig.doctor.is_silent);
+    rig_done(&rig);
+    examine(&rig,
+            "while read -r l; do echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}'; "
+            "done",
+            PATIENCE_MS);
+    assert_found(&rig, "stdio.answers", CLI_FAIL, "initialize names no version");
+    assert_false(rig.doctor.is_silent);
+    rig_done(&rig);
+}
+
+TEST_MAIN(TEST(who_answers_with_an_error_is_not_silent),
+          TEST(the_signal_that_ended_a_program_is_told),
           TEST(who_died_of_a_malformed_line_is_blamed_once),
           TEST(a_good_program_passes_all), TEST(all_that_a_bad_program_does_is_seen),
           TEST(a_program_that_ends_at_once_is_told_so),
