@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cli/config_file.h"
 #include "cli/env_file.h"
+#include "cli/input.h"
 
 /* An entry under way. After a fault nothing more is read. */
 struct reader {
@@ -119,27 +119,11 @@ read_text(struct reader *reader, const char *key, char **ret_text)
     return *ret_text ? true : lack_memory(reader);
 }
 
-/* A path: ~/ is the home, and a relative one begins at the folder. Takes the text. */
-static char *
-path_resolve(char *take_text, const char *folder)
+/* Does it begin with what its user has yet to say? */
+static bool
+is_asked_for(const struct reader *reader, const char *text)
 {
-    struct cli_text text = {0};
-    const char *home = getenv("HOME");
-
-    if (!take_text)
-        return NULL;
-    if (strncmp(take_text, "~/", 2) == 0 && home && *home) {
-        cli_text_puts(&text, home);
-        cli_text_puts(&text, take_text + 1);
-    } else if (folder && *take_text != '/') {
-        cli_text_puts(&text, folder);
-        cli_text_puts(&text, "/");
-        cli_text_puts(&text, take_text);
-    } else {
-        return take_text;
-    }
-    free(take_text);
-    return text_take(&text);
+    return reader->place->inputs && cli_input_begins(text);
 }
 
 static bool
@@ -261,7 +245,7 @@ read_env_file(struct reader *reader, struct list *list)
         free(path);
         return true;
     }
-    path = path_resolve(path, reader->place->folder);
+    path = cli_path_resolve(path, reader->place->folder);
     if (!path)
         return lack_memory(reader);
     r = cli_config_file_text(path, false, CLI_ENV_FILE_MAX, &text, &length, &err);
@@ -275,6 +259,24 @@ read_env_file(struct reader *reader, struct list *list)
     free(path);
     free(text);
     return ok;
+}
+
+/* Takes the text; NULL: it says none. What is still to be typed may be a whole path. */
+static bool
+read_cwd(struct reader *reader, char *take_cwd)
+{
+    struct cli_target *target = reader->target;
+
+    if (!take_cwd && !reader->place->is_project)
+        return true;
+    if (take_cwd && is_asked_for(reader, take_cwd)) {
+        target->cwd = take_cwd;
+        target->folder = strdup(reader->place->folder);
+        return target->folder ? true : lack_memory(reader);
+    }
+    target->cwd = take_cwd ? cli_path_resolve(take_cwd, reader->place->folder)
+                           : strdup(reader->place->folder);
+    return target->cwd ? true : lack_memory(reader);
 }
 
 static bool
@@ -293,25 +295,14 @@ read_command(struct reader *reader)
         free(command);
         return false;
     }
-    ok = push(reader, &argv, path_resolve(command, NULL)) && read_args(reader, &argv) &&
-         read_env_file(reader, &env) && read_pairs(reader, "env", false, &env) &&
-         read_text(reader, "cwd", &cwd);
+    ok = push(reader, &argv, cli_path_resolve(command, NULL)) &&
+         read_args(reader, &argv) && read_env_file(reader, &env) &&
+         read_pairs(reader, "env", false, &env) && read_text(reader, "cwd", &cwd);
     target->argv = argv.items;
     target->env = env.items;
     if (!ok)
         return false;
-    if (!cwd && !reader->place->is_project)
-        return true;
-    target->cwd = cwd ? path_resolve(cwd, reader->place->folder)
-                      : strdup(reader->place->folder);
-    return target->cwd ? true : lack_memory(reader);
-}
-
-static bool
-is_url(const char *text)
-{
-    return strncasecmp(text, "http://", 7) == 0 ||
-           strncasecmp(text, "https://", 8) == 0;
+    return read_cwd(reader, cwd);
 }
 
 static bool
@@ -323,8 +314,8 @@ read_url(struct reader *reader, const char *key)
     reader->target->kind = CLI_TARGET_URL;
     if (!read_text(reader, key, &reader->target->url))
         return false;
-    if (!reader->target->url || !is_url(reader->target->url) ||
-        has_control(reader->target->url))
+    if (!reader->target->url || (!is_asked_for(reader, reader->target->url) &&
+                                 !cli_url_is_good(reader->target->url)))
         return fault(reader, "has no http:// or https:// address in ", key);
     ok = read_pairs(reader, "headers", true, &headers);
     reader->target->headers = headers.items;

@@ -31,6 +31,12 @@ cli_input_find(const mcp_json *inputs, const char *id, size_t length)
     return NULL;
 }
 
+bool
+cli_input_begins(const char *text)
+{
+    return strncmp(text, OPENING, sizeof(OPENING) - 1) == 0;
+}
+
 /* ---- answers ------------------------------------------------------------------- */
 
 struct answer {
@@ -105,10 +111,12 @@ answer_keep(struct cli_answers *answers, const char *id, const char *value)
 
 /* ---- asking -------------------------------------------------------------------- */
 
-/* A target whose texts are filled in; code: what went wrong, and was said. */
+/* A target whose texts are filled in; code: what went wrong, and was said. option: what
+ * says the text that is being filled in, pair, on the command line; NULL: nothing does. */
 struct filling {
     struct cli *cli;
     struct cli_target *target;
+    const char *option, *pair;
     const mcp_json *inputs;
     struct cli_answers *answers;
     int code;
@@ -191,11 +199,27 @@ ask_at_terminal(struct cli_turn *turn, const mcp_json *schema, const char *id,
     return answer;
 }
 
+/* What to do if nobody can be asked. */
+static void
+add_advice(const struct filling *f, struct cli_text *into)
+{
+    size_t name = f->pair ? strcspn(f->pair, "=:") + 1 : 0;
+
+    if (!f->option) {
+        cli_text_puts(into, "; it can be given at a terminal only");
+        return;
+    }
+    cli_text_printf(into, "; or say %s ", f->option);
+    cli_text_add_harmless(into, f->pair ? f->pair : "FOLDER", name ? name : 6, true);
+    if (name)
+        cli_text_puts(into, "...");
+}
+
 /* Nobody has said it. */
 static bool
 fail_unanswered(struct filling *f, const char *id)
 {
-    struct cli_text shown = {0};
+    struct cli_text shown = {0}, advice = {0};
 
     if (cli_is_over(f->cli)) {
         f->code = cli_fail_with(f->cli, CLI_CANCELED,
@@ -203,12 +227,14 @@ fail_unanswered(struct filling *f, const char *id)
         return false;
     }
     cli_text_add_harmless(&shown, id, strnlen(id, 64), true);
+    if (!f->cli->may_ask)
+        add_advice(f, &advice);
     f->code = cli_fail_with(
         f->cli, CLI_OTHER,
         "the server \"%.64s\" asks for the input %s, which was not given%s",
-        f->target->name, cli_text_string(&shown),
-        f->cli->may_ask ? "" : "; say what it is for with --env or --header");
+        f->target->name, cli_text_string(&shown), cli_text_string(&advice));
     cli_text_done(&shown);
+    cli_text_done(&advice);
     return false;
 }
 
@@ -300,12 +326,50 @@ fill_text(struct filling *f, char **text)
 }
 
 static bool
-fill_list(struct filling *f, char **texts)
+fill_list(struct filling *f, char **texts, const char *option)
 {
-    for (; texts && *texts; texts++)
+    f->option = option;
+    for (; texts && *texts; texts++) {
+        f->pair = option ? *texts : NULL;
         if (!fill_text(f, texts))
             return false;
+    }
+    f->option = f->pair = NULL;
     return true;
+}
+
+/* What was typed may be a whole path. */
+static bool
+fill_cwd(struct filling *f)
+{
+    struct cli_target *target = f->target;
+    bool ok;
+
+    f->option = "--cwd";
+    ok = fill_text(f, &target->cwd);
+    f->option = NULL;
+    if (!ok || !target->folder || !target->cwd)
+        return ok;
+    target->cwd = cli_path_resolve(target->cwd, target->folder);
+    free(target->folder);
+    target->folder = NULL;
+    return target->cwd ? true : lack_memory(f);
+}
+
+/* That it is an address could not be seen before. */
+static bool
+fill_url(struct filling *f)
+{
+    struct cli_target *target = f->target;
+
+    if (!fill_text(f, &target->url))
+        return false;
+    if (!target->url || cli_url_is_good(target->url))
+        return true;
+    f->code = cli_fail_with(
+        f->cli, CLI_OTHER,
+        "the server \"%.64s\" was given no http:// or https:// address", target->name);
+    return false;
 }
 
 static bool
@@ -313,9 +377,9 @@ fill_all(struct filling *f)
 {
     struct cli_target *target = f->target;
 
-    return fill_list(f, target->argv) && fill_text(f, &target->url) &&
-           fill_text(f, &target->cwd) && fill_list(f, target->env) &&
-           fill_list(f, target->headers);
+    return fill_list(f, target->argv, NULL) && fill_url(f) && fill_cwd(f) &&
+           fill_list(f, target->env, "--env") &&
+           fill_list(f, target->headers, "--header");
 }
 
 int
@@ -349,5 +413,9 @@ cli_target_get(struct cli *cli, const char *word, struct cli_target *ret_target)
         return cli_fail_as(cli, &err, CLI_OTHER);
     cli_list_override(ret_target->env, &cli->options.env, '=');
     cli_list_override(ret_target->headers, &cli->options.headers, ':');
+    if (cli->options.cwd) {
+        free(ret_target->cwd);
+        ret_target->cwd = NULL;
+    }
     return cli_input_fill(cli, ret_target);
 }

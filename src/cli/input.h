@@ -4,7 +4,8 @@
  * VS Code's files declare under "inputs" what is to be asked for, keys mostly, so that
  * they stand in no file. Here it is asked at the terminal, once in a run, when a server
  * that needs it is used; what is a password is not shown, and hidden in traces. Who has
- * no terminal says the whole variable or header with --env or --header instead.
+ * no terminal says the whole variable, header or folder with --env, --header or --cwd
+ * instead; for what is in arguments and addresses there has to be one.
  */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
@@ -13,6 +14,9 @@
 
 #include "cli/cli.h"
 #include "cli/target.h"
+
+/* Does the text begin with a reference? */
+bool cli_input_begins(const char *text);
 
 /* What a file declares of that input. NULL: nothing, or it is of a kind that only its own
  * program can answer. */

@@ -11,6 +11,7 @@
 #include "cli/config.h"
 #include "cli/error.h"
 #include "cli/near.h"
+#include "cli/secret.h"
 #include "cli/text.h"
 
 /* ---- copies -------------------------------------------------------------------- */
@@ -56,7 +57,8 @@ target_copy(const struct cli_target *from, struct cli_target *ret_target,
 
     if (copy_text(from->name, &copy.name) && copy_text(from->url, &copy.url) &&
         copy_text(from->path, &copy.path) && copy_text(from->cwd, &copy.cwd) &&
-        copy_text(from->inputs, &copy.inputs) && copy_list(from->argv, &copy.argv) &&
+        copy_text(from->inputs, &copy.inputs) &&
+        copy_text(from->folder, &copy.folder) && copy_list(from->argv, &copy.argv) &&
         copy_list(from->env, &copy.env) && copy_list(from->headers, &copy.headers)) {
         *ret_target = copy;
         return 0;
@@ -212,6 +214,18 @@ read_name(const char *name, bool must, struct cli_target *ret_target, mcp_error 
 
 /* ---- words --------------------------------------------------------------------- */
 
+bool
+cli_url_is_good(const char *text)
+{
+    const char *at = text;
+
+    if (strncasecmp(text, "http://", 7) != 0 && strncasecmp(text, "https://", 8) != 0)
+        return false;
+    while ((unsigned char)*at >= 0x20 && *at != 0x7F)
+        at++;
+    return *at == '\0';
+}
+
 static int
 read_url(const char *word, struct cli_target *ret_target, mcp_error *err)
 {
@@ -270,6 +284,31 @@ cli_target_read(const char *word, struct cli_target *ret_target, mcp_error *err)
     return read_name(word, false, ret_target, err);
 }
 
+char *
+cli_path_resolve(char *take_text, const char *folder)
+{
+    const char *home = getenv("HOME");
+    struct cli_text text = {0};
+    char *path;
+
+    if (!take_text)
+        return NULL;
+    if (strncmp(take_text, "~/", 2) == 0 && home && *home) {
+        cli_text_puts(&text, home);
+        cli_text_puts(&text, take_text + 1);
+    } else if (folder && *take_text != '/') {
+        cli_text_puts(&text, folder);
+        cli_text_puts(&text, "/");
+        cli_text_puts(&text, take_text);
+    } else {
+        return take_text;
+    }
+    free(take_text);
+    path = text.failed ? NULL : strdup(cli_text_string(&text));
+    cli_text_done(&text);
+    return path;
+}
+
 void
 cli_target_done(struct cli_target *target)
 {
@@ -281,6 +320,7 @@ cli_target_done(struct cli_target *target)
     cli_words_free(target->headers);
     free(target->cwd);
     free(target->inputs);
+    free(target->folder);
     *target = (struct cli_target){0};
 }
 
@@ -301,9 +341,37 @@ describe_url(const char *url)
             from = i + 1;
     }
     cli_text_add(&text, url, host);
-    cli_text_add(&text, url + from, end - from);
+    cli_secret_add(&text, url + from, end - from);
     described = text.failed ? NULL : strdup(cli_text_string(&text));
     cli_text_done(&text);
+    return described;
+}
+
+/* Word by word, since a short secret is known as a whole word only. */
+static char *
+describe_command(char *const *argv)
+{
+    char **words, *described = NULL;
+    bool ok = true;
+
+    if (!copy_list(argv, &words))
+        return NULL;
+    for (size_t i = 0; ok && words[i]; i++) {
+        struct cli_text text = {0};
+        char *shown;
+
+        cli_secret_add(&text, words[i], strlen(words[i]));
+        shown = text.failed ? NULL : strdup(cli_text_string(&text));
+        cli_text_done(&text);
+        ok = shown != NULL;
+        if (ok) {
+            free(words[i]);
+            words[i] = shown;
+        }
+    }
+    if (ok)
+        described = cli_words_join((const char *const *)words);
+    cli_words_free(words);
     return described;
 }
 
@@ -314,7 +382,7 @@ cli_target_describe(const struct cli_target *target)
     char *text;
 
     if (target->kind == CLI_TARGET_COMMAND)
-        return cli_words_join((const char *const *)target->argv);
+        return describe_command(target->argv);
     if (target->kind == CLI_TARGET_URL)
         return describe_url(target->url);
     size = strlen(target->path) + sizeof "unix:";

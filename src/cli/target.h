@@ -19,6 +19,7 @@ struct cli_target {
     char **headers; /* "Name: value", of its configuration; NULL: none */
     char *cwd;      /* of its configuration; NULL: none */
     char *inputs;   /* JSON: what may be asked for in all of these (input.h), or NULL */
+    char *folder; /* where cwd begins if that is asked for; NULL: it is a whole path */
 };
 
 /* What a word on the command line means:
@@ -34,9 +35,16 @@ int cli_target_read(const char *word, struct cli_target *ret_target, mcp_error *
 /* Frees what it has; one of zeros, and done twice, is fine. */
 void cli_target_done(struct cli_target *target);
 
-/* For people: "./srv --x", the URL without user, query and fragment, "unix:PATH". NULL:
- * no memory. Freed with free(). */
+/* For people: "./srv --x", the URL without user, query and fragment, "unix:PATH"; what
+ * is known as a secret is hidden. NULL: no memory. Freed with free(). */
 char *cli_target_describe(const struct cli_target *target);
+
+/* http: or https:, and nothing in it that no address has. */
+bool cli_url_is_good(const char *text);
+
+/* A path of a configuration: ~/ is the home, and a relative one begins at the folder, if
+ * there is one. Takes the text, which may be NULL. NULL: no memory. Freed with free(). */
+char *cli_path_resolve(char *take_text, const char *folder);
 
 /* Words of a command line as sh(1) splits them: blanks, 'single' and "double" quotes,
  * backslashes, and ~/ at the beginning of a word is $HOME/. No variables, patterns or

@@ -2,6 +2,8 @@
 #include "cli/input.h"
 
 #include "cli/desk.h"
+#include "cli/home.h"
+#include "cli/secret.h"
 
 #define INPUTS                                                                \
     "[{'type':'promptString','id':'key','description':'The key of the shop'," \
@@ -145,9 +147,132 @@ without_a_terminal_it_is_said_what_is_missing(void **state)
     desk_hear(&desk);
     code = cli_input_fill(&desk.cli, &target);
     assert_has(desk_heard(&desk), "the server \"shop\" asks for the input key");
-    assert_has(desk.heard, "--env or --header");
+    assert_has(desk.heard, "; or say --env KEY=...");
     assert_int_equal(code, CLI_OTHER);
     assert_null(target.argv);
+    desk_leave(&desk);
+}
+
+static void
+only_an_option_that_helps_is_named(void **state)
+{
+    struct cli_target argument = target_of("${input:key}", "KEY=${input:key}", NULL);
+    struct cli_target folder = target_of("x", "KEY=key", NULL);
+    struct cli_target header = target_of("x", "KEY=key", NULL);
+    struct desk desk;
+
+    (void)state;
+    folder.cwd = strdup("${input:name}");
+    header.headers = list_of("X-Key: ${input:key}", NULL);
+    desk_open(&desk);
+    desk.cli.may_ask = false;
+    desk_hear(&desk);
+    (void)cli_input_fill(&desk.cli, &argument);
+    (void)cli_input_fill(&desk.cli, &folder);
+    (void)cli_input_fill(&desk.cli, &header);
+    assert_has(desk_heard(&desk), "key, which was not given; it can be given at a");
+    assert_null(strstr(desk.heard, "--env"));
+    assert_has(desk.heard, "; or say --cwd FOLDER");
+    assert_has(desk.heard, "; or say --header X-Key:...");
+    desk_leave(&desk);
+}
+
+static void
+a_whole_path_may_be_typed(void **state)
+{
+    struct cli_target target = target_of("x", "KEY=key", NULL);
+    struct cli_target again = target_of("x", "KEY=key", NULL);
+    struct desk desk;
+
+    (void)state;
+    target.cwd = strdup("${input:name}");
+    target.folder = strdup("/project");
+    again.cwd = strdup("${input:other}${input:name}/x");
+    again.folder = strdup("/project");
+    desk_open(&desk);
+    desk_type(&desk, "/usr\n");
+    assert_int_equal(cli_input_fill(&desk.cli, &target), CLI_OK);
+    assert_string_equal(target.cwd, "/usr");
+    assert_int_equal(cli_input_fill(&desk.cli, &again), CLI_OK);
+    assert_string_equal(again.cwd, "/project/${input:other}/usr/x");
+    cli_target_done(&target);
+    cli_target_done(&again);
+    desk_leave(&desk);
+}
+
+static void
+an_address_that_is_typed_is_looked_at(void **state)
+{
+    struct cli_target target = target_of("x", "KEY=key", NULL);
+    struct cli_target again = target_of("x", "KEY=key", NULL);
+    struct desk desk;
+    int good, bad;
+
+    (void)state;
+    target.url = strdup("${input:name}");
+    again.url = strdup("x${input:name}");
+    desk_open(&desk);
+    desk_type(&desk, "http://127.0.0.1/mcp\n");
+    desk_hear(&desk);
+    good = cli_input_fill(&desk.cli, &target);
+    bad = cli_input_fill(&desk.cli, &again);
+    assert_has(desk_heard(&desk), "\"shop\" was given no http:// or https:// address");
+    assert_int_equal(good, CLI_OK);
+    assert_int_equal(bad, CLI_OTHER);
+    assert_string_equal(target.url, "http://127.0.0.1/mcp");
+    assert_null(again.url);
+    cli_target_done(&target);
+    desk_leave(&desk);
+}
+
+/* From the file to the target. */
+static void
+a_folder_and_an_address_may_be_all_that_is_asked_for(void **state)
+{
+    struct cli_target target;
+    struct desk desk;
+
+    (void)state;
+    (void)home_write("home/project/.vscode/mcp.json",
+                     "{\"inputs\":[{\"type\":\"promptString\",\"id\":\"at\"}],"
+                     "\"servers\":{\"shop\":{\"command\":\"srv\",\"cwd\":"
+                     "\"${input:at}\"},\"web\":{\"url\":\"${input:at}\"}}}");
+    desk_open(&desk);
+    desk_type(&desk, "deep\n");
+    assert_int_equal(cli_target_get(&desk.cli, "shop", &target), CLI_OK);
+    assert_string_equal(target.cwd, home_path("home/project/deep"));
+    cli_target_done(&target);
+    desk.cli.options.cwd = "/usr";
+    desk.cli.may_ask = false;
+    cli_answers_free(desk.cli.answers);
+    desk.cli.answers = NULL;
+    assert_int_equal(cli_target_get(&desk.cli, "shop", &target), CLI_OK);
+    cli_target_done(&target);
+    desk.cli.may_ask = true;
+    desk_type(&desk, "http://127.0.0.1/mcp\n");
+    assert_int_equal(cli_target_get(&desk.cli, "web", &target), CLI_OK);
+    assert_string_equal(target.url, "http://127.0.0.1/mcp");
+    cli_target_done(&target);
+    desk_leave(&desk);
+}
+
+static void
+a_password_is_in_no_description(void **state)
+{
+    struct cli_target target = target_of("${input:key}", "KEY=key", NULL);
+    struct desk desk;
+    char *text;
+
+    (void)state;
+    desk_open(&desk);
+    desk_type(&desk, "pw\n");
+    assert_int_equal(cli_input_fill(&desk.cli, &target), CLI_OK);
+    text = cli_target_describe(&target);
+    assert_non_null(text);
+    assert_string_equal(text, "srv '[hidden]'");
+    free(text);
+    cli_target_done(&target);
+    cli_secret_forget();
     desk_leave(&desk);
 }
 
@@ -175,8 +300,13 @@ who_leaves_or_cancels_starts_nothing(void **state)
     desk_leave(&desk);
 }
 
-TEST_MAIN(TEST(what_is_needed_is_asked_for_and_filled_in),
-          TEST(a_password_is_not_shown), TEST(each_is_asked_for_once_in_a_run),
-          TEST(what_is_not_needed_is_not_asked_for),
-          TEST(without_a_terminal_it_is_said_what_is_missing),
-          TEST(who_leaves_or_cancels_starts_nothing))
+TEST_MAIN_AFTER(home_enter, TEST(a_folder_and_an_address_may_be_all_that_is_asked_for),
+                TEST(only_an_option_that_helps_is_named),
+                TEST(a_whole_path_may_be_typed),
+                TEST(an_address_that_is_typed_is_looked_at),
+                TEST(a_password_is_in_no_description),
+                TEST(what_is_needed_is_asked_for_and_filled_in),
+                TEST(a_password_is_not_shown), TEST(each_is_asked_for_once_in_a_run),
+                TEST(what_is_not_needed_is_not_asked_for),
+                TEST(without_a_terminal_it_is_said_what_is_missing),
+                TEST(who_leaves_or_cancels_starts_nothing))
