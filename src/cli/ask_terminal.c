@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -152,7 +153,7 @@ cli_turn_say(struct cli_turn *turn, const char *ours, const char *theirs)
 /* Whole lines, with the keys that edit them; a shell of ours may have left it
  * otherwise. */
 static void
-mode_set(struct cli_turn *turn, bool secret)
+mode_set(struct cli_turn *turn)
 {
     struct termios mode = turn->mode;
 
@@ -160,9 +161,33 @@ mode_set(struct cli_turn *turn, bool secret)
         return;
     mode.c_iflag |= ICRNL;
     mode.c_lflag |= ICANON | ISIG | ECHO | ECHOE | ECHOK;
-    if (secret)
+    if (turn->secret)
         mode.c_lflag &= ~(tcflag_t)ECHO;
     (void)tcsetattr(turn->fd, TCSANOW, &mode);
+}
+
+/* One that is not ours to begin with has nobody in front. */
+static bool
+is_in_front(const struct cli_turn *turn)
+{
+    pid_t front = tcgetpgrp(turn->fd);
+
+    return front < 0 || front == getpgrp();
+}
+
+/* A shell that has stopped us (Ctrl-Z) and lets us go on has set its own mode meanwhile,
+ * and a secret would be seen. As long as we are in the background the terminal is not
+ * ours, and to set something there would stop us again. */
+static void
+mode_keep(struct cli_turn *turn)
+{
+    struct termios mode;
+
+    if (!turn->secret || tcgetattr(turn->fd, &mode) < 0 || !(mode.c_lflag & ECHO) ||
+        !is_in_front(turn))
+        return;
+    mode_set(turn);
+    terminal_write(turn->fd, turn->secret, strlen(turn->secret));
 }
 
 /* False: it is over. */
@@ -175,9 +200,16 @@ terminal_wait(struct cli_turn *turn)
     for (;;) {
         if (cli_turn_is_over(turn))
             return false;
+        mode_keep(turn);
         fds[0].revents = fds[1].revents = 0;
-        if (poll(fds, 2, TICK_MS) > 0 && fds[1].revents == 0)
+        if (poll(fds, 2, TICK_MS) <= 0 || fds[1].revents != 0)
+            continue;
+        if (is_in_front(turn))
             return true;
+        (void)kill(0,
+                   SIGTTIN); /* as reading would, but the mode is looked at after it */
+        if (!is_in_front(turn))
+            return true; /* nobody stops us: reading will say so */
     }
 }
 
@@ -233,7 +265,8 @@ cli_turn_line(struct cli_turn *turn, const char *prompt, bool secret)
     struct cli_text text = {0};
     char *line = NULL;
 
-    mode_set(turn, secret);
+    turn->secret = secret ? prompt : NULL;
+    mode_set(turn);
     terminal_write(turn->fd, prompt, strlen(prompt));
     if (line_read(turn, &text))
         line = line_take(&text);
@@ -241,6 +274,7 @@ cli_turn_line(struct cli_turn *turn, const char *prompt, bool secret)
         terminal_write(turn->fd, "\n", 1);
     if (turn->has_mode)
         (void)tcsetattr(turn->fd, TCSANOW, &turn->mode);
+    turn->secret = NULL;
     cli_text_done(&text);
     return line;
 }

@@ -20,6 +20,7 @@ struct cli_turn {
     size_t columns;
     bool has_mode;
     struct termios mode; /* as it was */
+    const char *secret;  /* the prompt of a line that is not shown; NULL: none */
 };
 
 /* Waits for the turn, and then the terminal is ours: the bar is gone. False: it is over

@@ -92,6 +92,32 @@ a_secret_is_not_shown_and_the_echo_comes_back(void **state)
     desk_close(&desk);
 }
 
+/* As a shell does that has stopped us, before it lets us go on. */
+static void
+a_secret_is_not_shown_when_somebody_has_turned_the_echo_on(void **state)
+{
+    struct asker asker = {.prompt = "secret> ", .secret = true, .stop_fd = -1};
+    struct termios mode;
+    struct desk desk;
+
+    (void)state;
+    desk_open(&desk);
+    asker.desk = &desk;
+    assert_int_equal(tcgetattr(desk.slave, &mode), 0);
+    asker_start(&asker);
+    desk_until(&desk, "secret> ");
+    assert_int_equal(tcsetattr(desk.slave, TCSANOW, &mode), 0);
+    desk_until(&desk, "secret> secret> "); /* it is asked for again, unseen */
+    desk_type(&desk, "hunter2\n");
+    pthread_join(asker.thread, NULL);
+    assert_string_equal(asker.line, "hunter2");
+    assert_null(strstr(desk_shown(&desk), "hunter2"));
+    assert_int_equal(tcgetattr(desk.slave, &mode), 0);
+    assert_true(mode.c_lflag & ECHO);
+    free(asker.line);
+    desk_close(&desk);
+}
+
 /* Asks, types this and sees it echoed (if it is), and stops. */
 static void
 asker_stop_at(struct asker *asker, const char *typed)
@@ -267,6 +293,7 @@ a_choice_is_asked_for_until_it_is_one(void **state)
 TEST_MAIN(TEST(a_line_is_read_without_its_newline),
           TEST(the_end_of_the_input_is_no_line),
           TEST(a_secret_is_not_shown_and_the_echo_comes_back),
+          TEST(a_secret_is_not_shown_when_somebody_has_turned_the_echo_on),
           TEST(a_stop_ends_it_and_what_was_typed_is_gone),
           TEST(a_stop_while_a_secret_is_typed_brings_the_echo_back),
           TEST(the_end_of_the_scope_ends_it), TEST(one_is_asked_at_a_time),
