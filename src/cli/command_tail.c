@@ -85,31 +85,6 @@ event_print(struct cli_tail *tail, const char *method, const mcp_json *params)
 }
 
 static void
-on_event(mcp_subscription *s, const mcp_notice *event, void *user)
-{
-    const char *method = event->change == MCP_TOOLS_CHANGED
-                             ? "notifications/tools/list_changed"
-                         : event->change == MCP_PROMPTS_CHANGED
-                             ? "notifications/prompts/list_changed"
-                         : event->change == MCP_RESOURCES_CHANGED
-                             ? "notifications/resources/list_changed"
-                             : "notifications/resources/updated";
-    mcp_builder *b = mcp_builder_new(NULL);
-    mcp_doc *doc = NULL;
-
-    (void)s;
-    if (event->change == MCP_RESOURCE_UPDATED) {
-        mcp_builder_begin_object(b, NULL);
-        mcp_builder_string(b, "uri", event->uri);
-        mcp_builder_end(b);
-        (void)mcp_builder_parse(b, &doc);
-    }
-    event_print(user, method, mcp_doc_root(doc));
-    mcp_doc_free(doc);
-    mcp_builder_free(b);
-}
-
-static void
 on_end(mcp_subscription *s, enum mcp_subscription_end how, int status, void *user)
 {
     struct cli_tail *tail = user;
@@ -127,6 +102,41 @@ static struct cli_tail *
 tail_of(void *user)
 {
     return ((struct cli *)user)->watching;
+}
+
+/* What has changed comes here once, in both eras; to a subscription it is told as well,
+ * and what a legacy server says beyond that is not. */
+static void
+on_change(mcp_client *client, enum mcp_change change, const char *uri, void *user)
+{
+    const char *method = change == MCP_TOOLS_CHANGED
+                             ? "notifications/tools/list_changed"
+                         : change == MCP_PROMPTS_CHANGED
+                             ? "notifications/prompts/list_changed"
+                         : change == MCP_RESOURCES_CHANGED
+                             ? "notifications/resources/list_changed"
+                             : "notifications/resources/updated";
+    mcp_builder *b = mcp_builder_new(NULL);
+    mcp_doc *doc = NULL;
+
+    (void)client;
+    if (change == MCP_RESOURCE_UPDATED) {
+        mcp_builder_begin_object(b, NULL);
+        mcp_builder_string(b, "uri", uri);
+        mcp_builder_end(b);
+        (void)mcp_builder_parse(b, &doc);
+    }
+    event_print(tail_of(user), method, mcp_doc_root(doc));
+    mcp_doc_free(doc);
+    mcp_builder_free(b);
+}
+
+static void
+on_event(mcp_subscription *s, const mcp_notice *event, void *user)
+{
+    (void)s;
+    (void)event; /* see on_change */
+    (void)user;
 }
 
 static void
@@ -164,6 +174,7 @@ static void
 adjust(mcp_client_options *opt, void *user)
 {
     (void)user;
+    opt->on_change = on_change;
     opt->on_message = on_message;
     opt->on_notification = on_notification;
 }

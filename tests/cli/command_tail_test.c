@@ -35,6 +35,34 @@ an_update_is_one_line(void **state)
     }
 }
 
+/* Two updates, and not the first one twice. */
+static void
+each_update_is_told_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const char *url = probe_http();
+        const char *const words[] = {
+            "--trace", "tail",       url,         "--era",      eras[i],     "--count",
+            "2",       "--resource", "watch://1", "--resource", "watch://2", NULL};
+        struct running running = start_mcpctl(words, NULL);
+        struct ran ran;
+
+        if (i == 0)
+            (void)running_until(running.err, "notifications/subscriptions/ack");
+        for (int n = 0; i == 1 && n < 3; n++) /* the level, and both subscriptions */
+            (void)running_until(running.err, "\"result\":{}");
+        CHECK_RAN(0, NULL, NULL, "call", url, "touch", "uri=watch://1");
+        CHECK_RAN(0, NULL, NULL, "call", url, "touch", "uri=watch://2");
+        ran = running_end(&running);
+        assert_int_equal(ran.code, 0);
+        assert_non_null(strstr(ran.out, "\"watch://1\"}}\n{\"at\":\"20"));
+        assert_non_null(strstr(ran.out, "\"watch://2\"}}\n"));
+        ran_done(&ran);
+        probe_stop();
+    }
+}
+
 static void
 Ctrl_C_ends_it_in_the_server_too(void **state)
 {
@@ -74,5 +102,6 @@ a_server_that_goes_away_is_4(void **state)
     check_ran(&ran, 4, "", "the subscription was lost");
 }
 
-TEST_MAIN(TEST(an_update_is_one_line), TEST(Ctrl_C_ends_it_in_the_server_too),
-          TEST(it_ends_when_its_time_is_over), TEST(a_server_that_goes_away_is_4))
+TEST_MAIN(TEST(each_update_is_told_once), TEST(an_update_is_one_line),
+          TEST(Ctrl_C_ends_it_in_the_server_too), TEST(it_ends_when_its_time_is_over),
+          TEST(a_server_that_goes_away_is_4))
