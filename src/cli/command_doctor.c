@@ -37,7 +37,7 @@ show_check(struct cli *cli, const struct cli_report *report,
     cli_say_progress(&cli->say, (double)report->count + 1, 0, check->title);
 }
 
-/* Each of a table that means something for this target; Ctrl-C ends it between two. */
+/* Each of a table that means something for this target, until Ctrl-C. */
 static void
 run_table(struct cli_doctor *doctor, const struct cli_check *check,
           struct cli_report *report)
@@ -51,6 +51,10 @@ run_table(struct cli_doctor *doctor, const struct cli_check *check,
         row = &report->rows[report->count++];
         row->check = check;
         check->run(doctor, &row->finding);
+        if (mcp_scope_is_over(doctor->cli->scope)) { /* it was not waited for */
+            cli_found(&row->finding, CLI_SKIP, "You have interrupted it.");
+            cli_text_done(&row->finding.mend);
+        }
     }
 }
 

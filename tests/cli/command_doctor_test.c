@@ -1,6 +1,9 @@
 /* command_doctor_test.c - mcpctl doctor: its report, and how it exits */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/program.h"
 
@@ -64,6 +67,31 @@ who_is_silent_is_waited_for_once(void **state)
     assert_int_equal(lines_of(starts), 2);
 }
 
+/* What is under way has not been seen to its end. */
+static void
+who_interrupts_it_gets_no_verdict_on_that(void **state)
+{
+    const char *path = scratch_file("hangs.sh", "echo > $0.up; exec sleep 3600\n");
+    char target[512], up[512], byte;
+    const char *const words[] = {"doctor", target, NULL};
+    struct running running;
+    struct ran ran;
+    int fd;
+
+    (void)state;
+    (void)snprintf(target, sizeof(target), "/bin/sh %s", path);
+    (void)snprintf(up, sizeof(up), "%s.up", path);
+    assert_int_equal(mkfifo(up, 0600), 0);
+    running = start_mcpctl(words, NULL);
+    fd = open(up, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(read(fd, &byte, 1), 1);
+    close(fd);
+    assert_int_equal(kill(running.pid, SIGINT), 0);
+    ran = running_end(&running);
+    check_ran(&ran, 130, "\"verdict\":\"skip\",\"seen\":\"You have interrupted it.\"",
+              NULL);
+}
+
 /* It gets away from the group of its server, in each of the times that one is started. */
 static void
 nobody_outlives_the_doctor(void **state)
@@ -87,6 +115,7 @@ nobody_outlives_the_doctor(void **state)
     (void)fclose(file);
 }
 
-TEST_MAIN(TEST(who_is_silent_is_waited_for_once), TEST(nobody_outlives_the_doctor),
+TEST_MAIN(TEST(who_interrupts_it_gets_no_verdict_on_that),
+          TEST(who_is_silent_is_waited_for_once), TEST(nobody_outlives_the_doctor),
           TEST(a_good_server_has_no_fault), TEST(a_report_is_for_test_runners_too),
           TEST(a_fault_is_exit_1_and_nobody_is_exit_4))
