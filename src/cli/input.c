@@ -409,6 +409,11 @@ cli_target_get(struct cli *cli, const char *word, struct cli_target *ret_target)
 {
     mcp_error err = {0};
 
+    /* what was said instead is not shown: it may be the secret itself */
+    if (!cli_list_is_pairs(&cli->options.env, '='))
+        return cli_fail_with(cli, CLI_OTHER, "--env takes NAME=value");
+    if (!cli_list_is_pairs(&cli->options.headers, ':'))
+        return cli_fail_with(cli, CLI_OTHER, "--header takes \"Name: value\"");
     if (cli_target_read(word, ret_target, &err) < 0)
         return cli_fail_as(cli, &err, CLI_OTHER);
     cli_list_override(ret_target->env, &cli->options.env, '=');

@@ -248,6 +248,18 @@ cli_options_begin(struct cli_options *opt)
     opt->cancel_after_ms = -1;
 }
 
+bool
+cli_list_is_pairs(const struct cli_list *said, char end)
+{
+    for (size_t i = 0; i < said->count; i++) {
+        const char *mark = strchr(said->item[i], end);
+
+        if (!mark || mark == said->item[i])
+            return false;
+    }
+    return true;
+}
+
 static bool
 is_said(const struct cli_list *said, const char *pair, char end)
 {

@@ -87,6 +87,9 @@ bool cli_options_read(const struct cli_option *common, const struct cli_option *
 /* "5s", "500ms", "2m", "1h", "1.5"; false: it is no time. 0 is a time. */
 bool cli_time_read(const char *text, int64_t *ret_ms);
 
+/* Does each that was said begin with a name and what that ends with? */
+bool cli_list_is_pairs(const struct cli_list *said, char end);
+
 /* Takes those pairs out of what is configured ("NAME=value", "Name: value"; NULL at the
  * end, or NULL) whose name was said, which wins. end: what a name ends with; names of
  * headers (':') have no case. */

@@ -117,7 +117,8 @@ variables_and_folder_reach_a_server(void **state)
     (void)state;
     CHECK_RAN(4, NULL, NULL, "info", PROBE, "--cwd", "/no/such/folder");
     CHECK_RAN(0, "2026", NULL, "info", PROBE, "--cwd", "/", "--env", "A=1");
-    CHECK_RAN(4, NULL, "NAME=value", "info", PROBE, "--env", "nothing");
+    CHECK_RAN(1, "", "--env takes NAME=value", "info", PROBE, "--env", "nothing");
+    CHECK_RAN(1, "", "--env takes NAME=value", "info", PROBE, "--env", "=x");
 }
 
 /* mcpctl by a shell, which sends its stdout elsewhere. */

@@ -102,7 +102,8 @@ headers_reach_an_HTTP_server(void **state)
 
     (void)state;
     CHECK_RAN(0, "2026", NULL, "info", url, "--header", "X-Mine: 1");
-    CHECK_RAN(1, "", "eader", "info", url, "--header", "no header");
+    CHECK_RAN(1, "", "--header takes \"Name: value\"", "info", url, "--header",
+              "no header");
     CHECK_RAN(1, "", "eader", "info", url, "--header", "Mcp-Method: x");
     probe_stop();
 }
