@@ -220,7 +220,6 @@ run(struct cli *cli, int argc, char **argv)
     struct cli_session session;
     struct cli_late late;
     const struct cli_session_wish wish = {.adjust = adjust, .user = &late};
-    double began = (double)cli_now_ns() / 1e6;
     int code;
 
     if (argc > 1 && !cli->options.tool)
@@ -232,7 +231,7 @@ run(struct cli *cli, int argc, char **argv)
     cli_late_init(&late);
     code = cli_session_open(cli, argv[0], &wish, &session);
     if (code == CLI_OK) {
-        bench->ready_ms = (double)cli_now_ns() / 1e6 - began;
+        bench->ready_ms = (double)(cli_now_ns() - session.began_ns) / 1e6;
         code = bench_session(&session, bench, &late, argc, argv);
         cli_session_close(&session);
     }

@@ -9,6 +9,7 @@
 #include <mcp/http.h>
 
 #include "cli/ask.h"
+#include "cli/clock.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/login.h"
@@ -237,6 +238,7 @@ cli_session_open(struct cli *cli, const char *target,
     code = cli_target_get(cli, target, &session->target);
     if (code != CLI_OK)
         return code;
+    session->began_ns = cli_now_ns();
     if (session->target.kind == CLI_TARGET_URL)
         r = open_url(session, wish, &opt, &code, &err);
     else if (session->target.kind == CLI_TARGET_UNIX)

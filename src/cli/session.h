@@ -17,6 +17,7 @@ struct cli_session {
     struct cli_auth *auth;   /* NULL: not over HTTP */
     struct cli_relay *relay; /* NULL: not spawned */
     bool tells_end;          /* cli->ended will be raised */
+    int64_t began_ns;        /* when the target was known, and all that it asks for */
 };
 
 /* What a command wants besides. */

@@ -1,9 +1,11 @@
 /* cli/input_test.c - proves cli/input.c: what a configuration leaves to its user */
 #include "cli/input.h"
 
+#include "cli/clock.h"
 #include "cli/desk.h"
 #include "cli/home.h"
 #include "cli/secret.h"
+#include "cli/session.h"
 
 #define INPUTS                                                                \
     "[{'type':'promptString','id':'key','description':'The key of the shop'," \
@@ -256,6 +258,46 @@ a_folder_and_an_address_may_be_all_that_is_asked_for(void **state)
     desk_leave(&desk);
 }
 
+/* When it was typed, in user; to a terminal that waits for it. */
+static void *
+type_a_program(void *user)
+{
+    struct desk *desk = user;
+    int64_t *typed_ns = malloc(sizeof(*typed_ns));
+
+    desk_until(desk, "> ");
+    assert_non_null(typed_ns);
+    *typed_ns = cli_now_ns();
+    desk_type(desk, "/nonexistent/srv\n");
+    return typed_ns;
+}
+
+static void
+typing_takes_no_time_of_a_server(void **state)
+{
+    struct cli_session session;
+    struct desk desk;
+    pthread_t thread;
+    void *typed;
+    int code;
+
+    (void)state;
+    (void)home_write("home/project/.vscode/mcp.json",
+                     "{\"inputs\":[{\"type\":\"promptString\",\"id\":\"at\"}],"
+                     "\"servers\":{\"web\":{\"command\":\"${input:at}\"}}}");
+    desk_open(&desk);
+    desk.cli.command = cli_command_find("bench");
+    desk_hear(&desk);
+    (void)pthread_create(&thread, NULL, type_a_program, &desk);
+    code = cli_session_open(&desk.cli, "web", NULL, &session);
+    (void)pthread_join(thread, &typed);
+    (void)desk_heard(&desk);
+    assert_int_equal(code, CLI_UNREACHABLE);
+    assert_true(session.began_ns >= *(int64_t *)typed);
+    free(typed);
+    desk_leave(&desk);
+}
+
 static void
 a_password_is_in_no_description(void **state)
 {
@@ -300,7 +342,8 @@ who_leaves_or_cancels_starts_nothing(void **state)
     desk_leave(&desk);
 }
 
-TEST_MAIN_AFTER(home_enter, TEST(a_folder_and_an_address_may_be_all_that_is_asked_for),
+TEST_MAIN_AFTER(home_enter, TEST(typing_takes_no_time_of_a_server),
+                TEST(a_folder_and_an_address_may_be_all_that_is_asked_for),
                 TEST(only_an_option_that_helps_is_named),
                 TEST(a_whole_path_may_be_typed),
                 TEST(an_address_that_is_typed_is_looked_at),
