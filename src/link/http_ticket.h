@@ -45,6 +45,7 @@ struct mcp_http_ticket {
     struct mcpi_http_gist gist; /* what it says to that session */
     atomic_int state;
     bool held;               /* answered, and waits for its request; loop only */
+    size_t requests;         /* if held: that it waits for; mostly one */
     pid_t pid;               /* who waits; set before it does. 0: nobody has */
     int status;              /* 0: allowed */
     char *scope;             /* or NULL */

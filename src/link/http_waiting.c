@@ -110,24 +110,55 @@ ticket_bearing(const mcp_http_ticket *other, const mcp_http_ticket *cancel)
     return NONE;
 }
 
-/* Is it a cancel whose request came before it, and is still asked who it is? One is enough
- * for each: of who says it again nothing is kept. */
-static bool
-ticket_is_early(const mcp_http_ticket *ticket)
+/* A cancel whose request came before it, and is still asked who it is: how many such
+ * requests there are. One cancel is enough for each: of who says it again nothing is
+ * kept. */
+static size_t
+ticket_count_requests(const mcp_http_ticket *ticket)
 {
     const struct mcpi_endpoint *endpoint = ticket->endpoint;
     const mcp_http_ticket *other = NULL;
     enum bearing bearing = NONE;
-    bool early = false;
+    size_t count = 0;
 
     if (ticket->status == 0 && ticket->gist.kind == MCPI_GIST_CANCELS)
         other = ticket_find_fellow(endpoint, endpoint->tickets.next, ticket->session);
     while (bearing != SAYS_THE_SAME && other && other != ticket) {
         bearing = ticket_bearing(other, ticket);
-        early = early || bearing == ITS_REQUEST;
+        count += bearing == ITS_REQUEST;
         other = ticket_find_fellow(endpoint, other->in_endpoint.next, ticket->session);
     }
-    return early && bearing != SAYS_THE_SAME;
+    return bearing == SAYS_THE_SAME ? 0 : count;
+}
+
+/* True: it is a cancel that has come too early, and waits. */
+static bool
+ticket_hold(mcp_http_ticket *ticket)
+{
+    ticket->requests = ticket_count_requests(ticket);
+    if (ticket->requests == 0)
+        return false;
+    ticket->held = true;
+    ticket->endpoint->held_tickets++;
+    return true;
+}
+
+/* Nobody waits for this one any more. Only cancels behind it have. */
+static void
+ticket_yield(const mcp_http_ticket *ticket)
+{
+    const struct mcpi_endpoint *endpoint = ticket->endpoint;
+    const struct mcpi_list *node = ticket->in_endpoint.next;
+    mcp_http_ticket *other;
+
+    if (endpoint->held_tickets == 0 || ticket->gist.kind != MCPI_GIST_ASKS)
+        return;
+    for (; node != &endpoint->tickets; node = node->next) {
+        other = MCPI_CONTAINER(node, mcp_http_ticket, in_endpoint);
+        if (other->held && mcpi_http_gist_is_for(&other->gist, &ticket->gist) &&
+            strcmp(other->session, ticket->session) == 0)
+            other->requests--;
+    }
 }
 
 /* ---- its end ----------------------------------------------------------------- */
@@ -135,6 +166,7 @@ ticket_is_early(const mcp_http_ticket *ticket)
 static void
 ticket_leave(mcp_http_ticket *ticket)
 {
+    ticket_yield(ticket);
     mcpi_list_remove(&ticket->in_endpoint);
     if (ticket->held)
         ticket->endpoint->held_tickets--;
@@ -157,7 +189,7 @@ ticket_serve(mcp_http_ticket *ticket)
     mcpi_http_ticket_free(ticket);
 }
 
-/* One that was held, and is not early any more; NULL: none. */
+/* One that was held, and has nothing to wait for any more; NULL: none. */
 static mcp_http_ticket *
 ticket_find_due(const struct mcpi_endpoint *endpoint)
 {
@@ -168,7 +200,7 @@ ticket_find_due(const struct mcpi_endpoint *endpoint)
         return NULL;
     for (; node != &endpoint->tickets; node = node->next) {
         ticket = MCPI_CONTAINER(node, mcp_http_ticket, in_endpoint);
-        if (ticket->held && !ticket_is_early(ticket))
+        if (ticket->held && ticket->requests == 0)
             return ticket;
     }
     return NULL;
@@ -186,22 +218,13 @@ tickets_go_on(struct mcpi_endpoint *endpoint)
 }
 
 static void
-ticket_hold(mcp_http_ticket *ticket)
-{
-    ticket->held = true;
-    ticket->endpoint->held_tickets++;
-}
-
-static void
 on_post(struct mcpi_post *post)
 {
     mcp_http_ticket *ticket = MCPI_CONTAINER(post, mcp_http_ticket, post);
     struct mcpi_endpoint *endpoint = ticket->endpoint;
 
-    if (ticket_is_early(ticket)) {
-        ticket_hold(ticket);
+    if (ticket_hold(ticket))
         return;
-    }
     ticket_serve(ticket);
     tickets_go_on(endpoint);
 }
@@ -213,6 +236,7 @@ ticket_abandon(mcp_http_ticket *ticket)
     struct mcpi_endpoint *endpoint = ticket->endpoint;
 
     ticket->turn = NULL;
+    ticket_yield(ticket);
     mcpi_http_ticket_drop_copy(ticket);
     if (ticket->held) {
         ticket_leave(ticket);
@@ -353,9 +377,7 @@ ticket_go(mcp_http_ticket *ticket, struct mcpi_turn *turn,
     } else if (!ticket_enter(ticket, turn, in)) {
         endpoint_refuse_memory(ticket->endpoint, turn);
         mcpi_http_ticket_free(ticket);
-    } else if (ticket_is_early(ticket)) {
-        ticket_hold(ticket);
-    } else {
+    } else if (!ticket_hold(ticket)) {
         ticket_serve(ticket);
     }
 }
