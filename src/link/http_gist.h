@@ -20,15 +20,15 @@ enum mcpi_http_gist_kind {
 struct mcpi_http_gist {
     enum mcpi_http_gist_kind kind;
     struct mcpi_id
-        id;       /* folded: of the request, or of that which is canceled; or NONE */
-    mcp_doc *doc; /* where that stands, if it is a text; or NULL */
+        id;     /* folded: of the request, or of that which is canceled; or NONE */
+    char *text; /* where that stands, if it is a text; or NULL */
 };
 
 /* MCP_E_NOMEM. */
 int mcpi_http_gist_read(const mcp_allocator *mem, const struct mcpi_json_limits *limits,
                         const struct mcpi_http_in *in, struct mcpi_http_gist *ret);
 /* It says nothing any more; one of zeros, and done twice, is fine. */
-void mcpi_http_gist_done(struct mcpi_http_gist *gist);
+void mcpi_http_gist_done(const mcp_allocator *mem, struct mcpi_http_gist *gist);
 
 /* Is the second one the request that the first one cancels? */
 bool mcpi_http_gist_is_for(const struct mcpi_http_gist *cancel,

@@ -45,7 +45,7 @@ mcpi_http_ticket_drop_copy(mcp_http_ticket *ticket)
     mcpi_http_in_free(&ticket->mem, ticket->in);
     ticket->in = NULL;
     ticket->session = NULL;
-    mcpi_http_gist_done(&ticket->gist);
+    mcpi_http_gist_done(&ticket->mem, &ticket->gist);
 }
 
 void
