@@ -98,6 +98,26 @@ refresh_with(struct mcpi_flow *f, struct mcpi_credential *take_stored)
     post_refresh(f);
 }
 
+/* It does not work: what others may be using is not used. A user can still sign in. */
+static void
+without_store(struct mcpi_flow *f, const char *why)
+{
+    mcpi_flow_unlock(f);
+    if (f->kind == MCPI_FLOW_REFUSED)
+        mcpi_flow_by_grant(f);
+    else
+        mcpi_flow_fail(f, MCP_E_AUTH, why);
+}
+
+/* A damaged one has nothing; of what cannot be read now nobody knows. */
+static bool
+may_be_newer(const struct mcpi_flow *f, int status)
+{
+    const mcp_token_store *store = f->opt.shelf->store;
+
+    return status < 0 && status != MCP_E_SYNTAX && store && store->lock;
+}
+
 static void
 on_reloaded(void *user, struct mcpi_shelf_op *op, int status, const char *text)
 {
@@ -111,6 +131,10 @@ on_reloaded(void *user, struct mcpi_shelf_op *op, int status, const char *text)
         r = mcpi_credential_read(f->mem, text, &stored);
     if (r == MCP_E_NOMEM) { /* there may be a newer one: ours is not spent */
         mcpi_flow_check(f, r, "");
+        return;
+    }
+    if (may_be_newer(f, status)) {
+        without_store(f, "the token store cannot be read");
         return;
     }
     if (stored && (is_stale(f, stored) || !is_same_kind(f, stored))) {
@@ -139,16 +163,6 @@ mcpi_flow_on_pause(struct mcpi_timer *timer, int64_t now)
     ask_for_lock(MCPI_CONTAINER(timer, struct mcpi_flow, pause));
 }
 
-/* It does not work: what others may be using is not used. A user can still sign in. */
-static void
-without_lock(struct mcpi_flow *f)
-{
-    if (f->kind == MCPI_FLOW_REFUSED)
-        mcpi_flow_by_grant(f);
-    else
-        mcpi_flow_fail(f, MCP_E_AUTH, "the token store cannot be locked");
-}
-
 static void
 on_locked(void *user, struct mcpi_shelf_op *op, int status, const char *text)
 {
@@ -161,7 +175,7 @@ on_locked(void *user, struct mcpi_shelf_op *op, int status, const char *text)
         f->lock = op;
         reload(f);
     } else if (status != MCP_E_AGAIN) {
-        without_lock(f);
+        without_store(f, "the token store cannot be locked");
     } else if (now >= f->give_up_at) {
         mcpi_flow_fail(f, MCP_E_AUTH,
                        "another process holds the tokens, and keeps them");

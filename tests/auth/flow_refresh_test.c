@@ -257,6 +257,43 @@ a_store_without_memory_is_not_guessed_about(void **state)
     scene_close(&s);
 }
 
+/* The same: it cannot be read now, and another process may have been faster. What is damaged
+ * is nobody's token, and what nobody shares has none that is newer. */
+static void
+a_store_that_cannot_be_read_is_not_guessed_about(void **state)
+{
+    static const int statuses[] = {MCP_E_INVAL, MCP_E_LIMIT, MCP_E_TIMEOUT};
+    const struct mcpi_credential old = old_token();
+    struct scene s;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(statuses); i++) {
+        refresh_open(&s);
+        s.store.load_status = statuses[i];
+        begin(&s, MCPI_FLOW_RENEW, &old);
+        expect_failure(&s, 1, "the token store cannot be read", false);
+        assert_string_equal(s.store.log, "lock load unlock ");
+        asked_no_more(&s.st, 1);
+        scene_close(&s);
+        refresh_open(&s);
+        s.store.load_status = statuses[i];
+        begin(&s, MCPI_FLOW_REFUSED, &old);
+        assert_int_equal(s.agent.begins, 1);
+        assert_string_equal(s.store.log, "lock load unlock ");
+        (void)mcpi_flow_stop(&s.flow);
+        scene_close(&s);
+    }
+    refresh_open(&s);
+    s.store.store.lock = NULL;
+    s.store.store.unlock = NULL;
+    s.store.load_status = MCP_E_LIMIT;
+    begin(&s, MCPI_FLOW_RENEW, &old);
+    assert_string_equal(token_asked(&s)->body, FORM);
+    token_says(&s, 200, TOKEN_JSON(""));
+    expect_token(&s, 1, "geheim-new");
+    scene_close(&s);
+}
+
 static void
 the_lock_is_asked_for_until_it_is_free(void **state)
 {
@@ -833,6 +870,7 @@ TEST_MAIN(TEST(a_token_is_renewed_under_the_lock),
           TEST(the_latest_refresh_token_is_used),
           TEST(what_the_store_has_is_not_used_if_it_is_something_else),
           TEST(a_store_without_memory_is_not_guessed_about),
+          TEST(a_store_that_cannot_be_read_is_not_guessed_about),
           TEST(the_lock_is_asked_for_until_it_is_free),
           TEST(who_keeps_the_lock_is_not_waited_for_for_ever),
           TEST(without_a_lock_that_works_nothing_is_refreshed),
