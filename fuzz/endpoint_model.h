@@ -90,7 +90,9 @@ struct record {
 struct pending {
     mcp_http_ticket *ticket;
     unsigned serial; /* of the request */
-    char verdict[8];
+    bool is_2024;    /* as in client, and so are those */
+    mcp_doc *doc;    /* counted */
+    char to[128], verdict[8];
 };
 
 struct reaction {
@@ -571,6 +573,7 @@ on_identify(void *user, const mcp_http_request *request, mcp_http_ticket *ticket
     struct fuzz *f = user;
     const char *said = mcp_http_header(request, "authorization");
     bool later = said && *said == 'w' && f->ticket_count < TICKETS;
+    struct pending *pending;
     char verdict[8];
 
     (void)snprintf(verdict, sizeof(verdict), "%s", said ? said + (*said == 'w') : "");
@@ -580,9 +583,13 @@ on_identify(void *user, const mcp_http_request *request, mcp_http_ticket *ticket
         ticket_decide(ticket, verdict);
         return;
     }
-    f->tickets[f->ticket_count].ticket = ticket;
-    f->tickets[f->ticket_count].serial = f->at_door->serial;
-    memcpy(f->tickets[f->ticket_count++].verdict, verdict, sizeof(verdict));
+    pending = &f->tickets[f->ticket_count++];
+    pending->ticket = ticket;
+    pending->serial = f->at_door->serial;
+    pending->is_2024 = f->at_door->is_2024;
+    pending->doc = mcp_doc_ref(f->at_door->doc);
+    memcpy(pending->to, f->at_door->to, sizeof(pending->to));
+    memcpy(pending->verdict, verdict, sizeof(verdict));
 }
 
 static void
@@ -596,6 +603,7 @@ ticket_answer(struct fuzz *f, unsigned a)
     at = a % f->ticket_count;
     pending = f->tickets[at];
     f->tickets[at] = f->tickets[--f->ticket_count];
+    mcp_doc_free(pending.doc);
     ticket_decide(pending.ticket, pending.verdict);
 }
 

@@ -3,7 +3,8 @@
  *
  * What is said to a session counts though its client has left: a cancel, an answer, its
  * end. So its ticket stays, and it is served for a turn that takes everything and tells
- * nobody. A request is not: nobody is left who would want it (D22).
+ * nobody. A request is not: nobody is left who would want it (D22). But for one of the
+ * transport of 2024, whose answer goes to the session's stream, and not to who posts it.
  *
  * And a cancel must not be served before its request, or it finds nothing and the request
  * runs on: if it is known sooner who sent the cancel, it waits until the request has been
@@ -64,6 +65,15 @@ ticket_names_session(const mcp_http_ticket *ticket)
 {
     return mcpi_session_is_named(ticket->endpoint, ticket->in) ||
            mcpi_http_2024_is_named(ticket->endpoint, ticket->in);
+}
+
+static bool
+ticket_counts_alone(const mcp_http_ticket *ticket)
+{
+    if (ticket->in->method == MCPI_HTTP_POST &&
+        mcpi_http_2024_is_named(ticket->endpoint, ticket->in))
+        return true;
+    return ticket_names_session(ticket) && ticket->gist.kind != MCPI_GIST_ASKS;
 }
 
 /* ---- order ------------------------------------------------------------------ */
@@ -257,7 +267,7 @@ on_gone(struct mcpi_turn *turn)
 
     turn->by = NULL;
     ticket->turn = NULL;
-    if (ticket_names_session(ticket) && ticket->gist.kind != MCPI_GIST_ASKS)
+    if (ticket_counts_alone(ticket))
         return;
     ticket_abandon(ticket);
     tickets_go_on(endpoint);

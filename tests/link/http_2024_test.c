@@ -409,6 +409,41 @@ D23_a_cancel_counts_though_its_client_leaves_while_it_is_asked(void **state)
     site_free(s);
 }
 
+/* Nor is a request, whose answer goes to the stream, which is there. */
+static void
+D23_a_request_counts_though_its_client_leaves_while_it_is_asked(void **state)
+{
+    struct site *s = site_start();
+    mcp_http_ticket *ticket = NULL;
+    char target[POST_MAX], who[8] = "alice";
+    struct mcpi_http_in in;
+    struct carrier c, other;
+
+    (void)state;
+    s->http.identify = identify;
+    s->http.identify_user = who;
+    site_open(s, false);
+    site_greet(s, &c);
+    s->http.identify = identify_later;
+    s->http.identify_user = &ticket;
+    where_to_post(&c, target);
+    for (int i = 0; i < 2; i++) {
+        in = request_of(MCPI_HTTP_POST, target, post_fields, 2,
+                        LEGACY_TOOL("\"mine\"", "echo"));
+        site_serve(s, &other, &in);
+        mcpi_turn_gone(&other.turn);
+        mcp_http_allow(ticket, i == 0 ? "bob" : "alice");
+        site_run(s);
+        assert_int_equal(other.replies, 0);
+        carrier_done(&other);
+        assert_int_equal(atomic_load(&s->served), i);
+    }
+    assert_non_null(strstr(c.text, "\"mine\""));
+    mcpi_turn_gone(&c.turn);
+    carrier_done(&c);
+    site_free(s);
+}
+
 static void
 D23_a_cancel_does_not_overtake_its_request(void **state)
 {
@@ -687,6 +722,7 @@ TEST_MAIN(TEST(the_first_event_names_where_to_post),
           TEST(a_session_that_is_not_known_is_not_found),
           TEST(a_session_is_found_by_its_own_principal_only),
           TEST(D23_a_cancel_counts_though_its_client_leaves_while_it_is_asked),
+          TEST(D23_a_request_counts_though_its_client_leaves_while_it_is_asked),
           TEST(D23_a_cancel_does_not_overtake_its_request),
           TEST(too_many_sessions_are_turned_away),
           TEST(what_is_no_message_is_refused_and_nothing_else_is_lost),
