@@ -188,8 +188,10 @@ typedef struct mcp_auth_options {
     const char *redirect_uri; /* NULL: "http://127.0.0.1/callback" */
 
     /* What is asked for. */
-    const char *scope; /* always, besides what the server wants; spaces between */
-    bool no_offline;   /* do not ask for offline_access where it is offered */
+    /* Always, besides what the server wants; spaces between. A token in the store that was
+     * asked for without it is replaced, if somebody can sign in. NULL: none. */
+    const char *scope;
+    bool no_offline; /* do not ask for offline_access where it is offered */
     bool dpop; /* tokens bound to a key of ours (RFC 9449), even if the server does
                           not ask for it */
 

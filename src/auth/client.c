@@ -216,6 +216,7 @@ on_loaded(void *user, struct mcpi_shelf_op *op, int status, const char *text)
     if (token) {
         mcpi_auth_token_set(c, token);
         c->made_at = 0; /* not now: it may be due at once */
+        c->refused = mcpi_flow_wants_more(&c->flow, token);
     }
     tell_all(&c->waiting, 0, 0, "");
 }

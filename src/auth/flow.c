@@ -159,9 +159,12 @@ select_key(struct mcpi_flow *f)
 
 /* ---- the run ----------------------------------------------------------------------- */
 
+/* A refresh brings no more than there was. */
 static bool
 can_refresh(const struct mcpi_flow *f)
 {
+    if (f->kind == MCPI_FLOW_REFUSED && f->old && mcpi_flow_wants_more(f, f->old))
+        return false;
     return f->kind != MCPI_FLOW_STEP_UP && f->old && *f->old->refresh && f->who &&
            strcmp(f->old->client_id, f->who->client_id) == 0 &&
            strcmp(f->old->issuer, mcpi_flow_issuer(f)->issuer) == 0;
@@ -280,6 +283,15 @@ mcpi_flow_start(struct mcpi_flow *f, enum mcpi_flow_kind kind,
     if (challenge)
         f->challenge = *challenge;
     mcpi_loop_flush(f->opt.loop, &f->start);
+}
+
+bool
+mcpi_flow_wants_more(const struct mcpi_flow *f, const struct mcpi_credential *token)
+{
+    const mcp_auth_options *auth = f->opt.auth;
+    bool somebody_can = auth->grant != MCP_GRANT_CODE || auth->agent || auth->headless;
+
+    return somebody_can && !mcpi_scopes_have(token->scope, auth->scope);
 }
 
 void

@@ -124,6 +124,10 @@ void mcpi_flow_start(struct mcpi_flow *flow, enum mcpi_flow_kind kind,
                      const struct mcpi_challenge *challenge,
                      enum mcpi_address_kind nearest);
 
+/* Was this token asked for without some of what always is, and can another one be had? */
+bool mcpi_flow_wants_more(const struct mcpi_flow *flow,
+                          const struct mcpi_credential *token);
+
 /* Of who was agreed on: it is known to this issuer, and told to no other. */
 void mcpi_flow_bind(struct mcpi_flow *flow, const char *issuer);
 

@@ -3,7 +3,8 @@
 
 /* What a store has of such a token, its end so many seconds away. */
 static void
-shelf_put(struct desk *d, const char *token, const char *refresh, int lives)
+shelf_put_for(struct desk *d, const char *token, const char *refresh, int lives,
+              const char *scope)
 {
     char text[1024];
 
@@ -11,10 +12,16 @@ shelf_put(struct desk *d, const char *token, const char *refresh, int lives)
         text, sizeof(text),
         "{\"issuer\":\"" ISSUER "\",\"resource\":\"" SERVER
         "\",\"client_id\":\"we\",\"access_token\":\"" SECRET
-        "-%s\",\"refresh_token\":\"%s%s\",\"scope\":\"\",\"expires_at\":%lld}",
-        token, refresh ? SECRET "-" : "", refresh ? refresh : "",
+        "-%s\",\"refresh_token\":\"%s%s\",\"scope\":\"%s\",\"expires_at\":%lld}",
+        token, refresh ? SECRET "-" : "", refresh ? refresh : "", scope,
         (long long)DAY_ONE + lives);
     d->shelf.text = strdup(text);
+}
+
+static void
+shelf_put(struct desk *d, const char *token, const char *refresh, int lives)
+{
+    shelf_put_for(d, token, refresh, lives, "");
 }
 
 /* ---- the store ------------------------------------------------------------------ */
@@ -84,6 +91,63 @@ what_the_store_has_of_another_issuer_is_not_used(void **state)
         assert_int_equal(d.fetcher.count, 0);
         desk_close(&d);
     }
+}
+
+/* What is always asked for was not yet, when that token was given: another one is got, for
+ * that and for all that the old one was for. A refresh would bring no more. */
+static void
+what_the_store_has_for_less_is_replaced(void **state)
+{
+    mcp_auth_options opt = MCP_AUTH_OPTIONS(.grant = MCP_GRANT_CLIENT,
+                                            .client_id = "we", .client_secret = SECRET,
+                                            .scope = "read write");
+    struct asker a;
+    struct desk d;
+
+    (void)state;
+    desk_open_with(&d, opt);
+    shelf_put_for(&d, "kept", "more", 1000, "list read");
+    asker_init(&a, &d);
+    assert_int_equal(asker_signs(&a), MCP_E_AGAIN);
+    desk_run(&d);
+    asker_has(&a, NULL);
+    assert_int_equal(asker_hears(&a, 401, UNAUTHORIZED), MCP_E_AGAIN);
+    desk_discovers(&d);
+    desk_posts(&d, "grant_type=client_credentials");
+    desk_posts(&d, "scope=list%20read%20write");
+    desk_gives(&d, "new", NULL, 3600);
+    asker_has(&a, "new");
+    desk_close(&d);
+    desk_open_with(&d, opt);
+    shelf_put_for(&d, "kept", "more", 1000, "write list read");
+    asker_init(&a, &d);
+    assert_int_equal(asker_signs(&a), MCP_E_AGAIN);
+    desk_run(&d);
+    asker_has(&a, "kept");
+    desk_close(&d);
+}
+
+/* If nobody can sign in, it is still better than nothing, and renewed. */
+static void
+what_the_store_has_for_less_is_used_if_nobody_can_sign_in(void **state)
+{
+    struct asker a;
+    struct desk d;
+
+    (void)state;
+    desk_open_with(&d, MCP_AUTH_OPTIONS(.client_id = "we", .client_secret = SECRET,
+                                        .scope = "read write"));
+    shelf_put_for(&d, "kept", "more", 1000, "read");
+    asker_init(&a, &d);
+    assert_int_equal(asker_signs(&a), MCP_E_AGAIN);
+    desk_run(&d);
+    asker_has(&a, "kept");
+    assert_int_equal(asker_hears(&a, 401, UNAUTHORIZED), MCP_E_AGAIN);
+    desk_discovers(&d);
+    desk_posts(&d, "refresh_token=" SECRET "-more");
+    desk_gives(&d, "new", NULL, 3600);
+    asker_has(&a, "new");
+    desk_close(&d);
 }
 
 /* Who has not said which issuer knows it was told so by the first one, in another life. */
@@ -734,6 +798,8 @@ a_token_that_another_renewed_is_taken_from_the_store(void **state)
 TEST_MAIN(TEST(a_message_waits_until_the_store_was_looked_into),
           TEST(what_the_store_has_is_used),
           TEST(what_the_store_has_of_another_issuer_is_not_used),
+          TEST(what_the_store_has_for_less_is_replaced),
+          TEST(what_the_store_has_for_less_is_used_if_nobody_can_sign_in),
           TEST(the_issuer_that_the_store_knows_is_the_one),
           TEST(a_store_that_fails_is_as_an_empty_one),
           TEST(who_leaves_while_the_store_is_asked_is_not_told),
