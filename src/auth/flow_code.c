@@ -123,6 +123,21 @@ page_fault(const struct mcpi_flow *f)
     return NULL;
 }
 
+/* What has to be asked for, a user will have to know. */
+static void
+nobody_can(struct mcpi_flow *f, int status)
+{
+    if (f->kind == MCPI_FLOW_STEP_UP)
+        snprintf(
+            f->why, sizeof(f->why),
+            "the server wants a token for \"%.100s\", somebody has to sign in, and "
+            "nobody can",
+            f->challenge.scope);
+    else
+        snprintf(f->why, sizeof(f->why), "somebody has to sign in, and nobody can");
+    mcpi_flow_check(f, status, f->why);
+}
+
 void
 mcpi_flow_by_code(struct mcpi_flow *f)
 {
@@ -137,7 +152,7 @@ mcpi_flow_by_code(struct mcpi_flow *f)
     f->visitor.nearest = f->nearest;
     r = mcpi_visitor_begin(&f->visitor, f->registered ? f->who->redirect_uri : "");
     if (r < 0)
-        mcpi_flow_check(f, r, "somebody has to sign in, and nobody can");
+        nobody_can(f, r);
     else if (!f->who || (f->registered &&
                          strcmp(f->who->redirect_uri, f->visitor.redirect_uri) != 0))
         mcpi_flow_register(f);

@@ -366,6 +366,28 @@ without_anybody_nobody_signs_in(void **state)
     }
 }
 
+/* Nor can anybody tell what for, if that is not said. */
+static void
+without_anybody_it_is_said_for_what(void **state)
+{
+    const struct mcpi_credential old = old_token();
+    struct scene s;
+
+    (void)state;
+    scene_set(&s);
+    s.auth.client_id = "c1";
+    s.auth.agent = NULL;
+    scene_init(&s);
+    stepped_up(&s, &old, "notes:write admin");
+    discovered(&s);
+    expect_failure(
+        &s, 1,
+        "the server wants a token for \"notes:write admin\", somebody has to "
+        "sign in, and nobody can",
+        false);
+    scene_close(&s);
+}
+
 static void
 the_user_has_so_much_time_and_may_say_no(void **state)
 {
@@ -525,6 +547,7 @@ TEST_MAIN(TEST(a_page_says_what_is_asked_for),
           TEST(an_answer_to_an_earlier_page_is_none),
           TEST(a_code_that_is_refused_is_not_tried_again),
           TEST(without_anybody_nobody_signs_in),
+          TEST(without_anybody_it_is_said_for_what),
           TEST(the_user_has_so_much_time_and_may_say_no),
           TEST(an_answer_before_the_page_ends_it),
           TEST(a_page_that_needs_nobody_is_looked_at_here),
