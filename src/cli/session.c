@@ -371,11 +371,26 @@ cli_session_confirm(struct cli_session *session, mcp_call *call, const char *wha
                          what, err.status ? err.message : mcp_status_text(r));
 }
 
+/* The present token does not do, or there is none. A 403 without a word about scopes has
+ * other reasons. */
+static void
+call_wants_sign_in(struct cli_session *session, const mcp_error *err)
+{
+    const char *url = session->target.url;
+
+    if (err->status == MCP_E_AUTH && err->http_status == 403)
+        cli_note(&session->cli->say,
+                 "to sign in for more: mcpctl login %s --scope SCOPES", url);
+    else if (err->http_status != 403)
+        cli_note(&session->cli->say, "to sign in: mcpctl login %s", url);
+}
+
 static int
 call_failed(struct cli_session *session, mcp_call *call, const char *what,
             const mcp_error *err)
 {
     struct cli *cli = session->cli;
+    int code;
 
     switch (err->status) {
     case MCP_E_CANCELED:
@@ -392,8 +407,11 @@ call_failed(struct cli_session *session, mcp_call *call, const char *what,
                          .message = "no answer in time; the server was told to stop"},
             CLI_OTHER);
     default:
-        return cli_fail_data(cli, err, call ? mcp_call_error_data(call) : NULL,
+        code = cli_fail_data(cli, err, call ? mcp_call_error_data(call) : NULL,
                              cli_exit_of(err));
+        if (code == CLI_AUTH && session->target.kind == CLI_TARGET_URL)
+            call_wants_sign_in(session, err);
+        return code;
     }
 }
 

@@ -7,9 +7,10 @@ static char tokens[256];
 
 /* As a user: mcpctl shows a page, which is opened; that leads back to mcpctl. */
 static struct ran
-sign_in(const char *url)
+sign_in_for(const char *url, const char *scope)
 {
-    const char *const words[] = {"login", url, "--no-browser", NULL};
+    const char *const words[] = {"login", url, "--no-browser", scope ? "--scope" : NULL,
+                                 scope,   NULL};
     struct running running = start_mcpctl(words, NULL);
     char page[4096];
 
@@ -18,6 +19,12 @@ sign_in(const char *url)
     page[strcspn(page, "\n")] = '\0';
     (void)fetch_location(fetch_location(page));
     return running_end(&running);
+}
+
+static struct ran
+sign_in(const char *url)
+{
+    return sign_in_for(url, NULL);
 }
 
 static void
@@ -52,6 +59,27 @@ who_has_signed_in_is_let_in_until_it_is_forgotten(void **state)
     CHECK_RAN(3, "", NULL, "call", guarded.url, "stats", "--no-store");
     CHECK_RAN(0, NULL, "is forgotten", "login", guarded.url, "--logout");
     CHECK_RAN(3, "", NULL, "call", guarded.url, "stats");
+    guarded_stop(&guarded);
+}
+
+static void
+who_needs_more_is_told_what_and_gets_it(void **state)
+{
+    struct guarded guarded;
+    struct ran ran;
+
+    (void)state;
+    guarded_start_notes(&guarded);
+    ran = sign_in(guarded.url);
+    check_ran(&ran, 0, "{\"signedIn\":true}", "lets us in");
+    CHECK_RAN(0, "may: notes:read", NULL, "call", guarded.url, "whoami");
+    CHECK_RAN(3, "", "a token for \"notes:read notes:write\"", "call", guarded.url,
+              "write");
+    CHECK_RAN(3, "", " --scope ", "call", guarded.url, "write");
+    ran = sign_in_for(guarded.url, "notes:write");
+    check_ran(&ran, 0, "{\"signedIn\":true}", "lets us in");
+    CHECK_RAN(0, "written", NULL, "call", guarded.url, "write");
+    CHECK_RAN(0, NULL, "is forgotten", "login", guarded.url, "--logout");
     guarded_stop(&guarded);
 }
 
@@ -119,5 +147,6 @@ others_than_HTTP_need_none(void **state)
 
 TEST_MAIN(TEST(without_a_sign_in_it_is_3_and_says_what_to_do),
           TEST(who_has_signed_in_is_let_in_until_it_is_forgotten),
+          TEST(who_needs_more_is_told_what_and_gets_it),
           TEST(a_program_signs_in_by_itself), TEST(no_secret_is_in_a_trace),
           TEST(Ctrl_C_ends_it_at_once), TEST(others_than_HTTP_need_none))

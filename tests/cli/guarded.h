@@ -45,15 +45,34 @@ first_line(const struct running *running, char into[256])
 }
 
 static inline void
+guarded_begin(struct guarded *guarded, char address[64])
+{
+    guarded->issuer = start_program((const char *const[]){
+        CLI_BIN "/test-issuer", "--client", "robot", "its-secret", NULL});
+    first_line(&guarded->issuer, guarded->issuer_url);
+    (void)snprintf(address, 64, "127.0.0.1:%d", free_port());
+    (void)snprintf(guarded->url, sizeof(guarded->url), "http://%s/mcp", address);
+}
+
+/* Whose tool "write" takes a scope of its own. */
+static inline void
+guarded_start_notes(struct guarded *guarded)
+{
+    char address[64];
+
+    guarded_begin(guarded, address);
+    guarded->server = start_program(
+        (const char *const[]){CLI_BIN "/example-protected-server", guarded->url,
+                              guarded->issuer_url, strchr(address, ':') + 1, NULL});
+    (void)running_until(guarded->server.out, "\n");
+}
+
+static inline void
 guarded_start(struct guarded *guarded)
 {
     char address[64];
 
-    guarded->issuer = start_program((const char *const[]){
-        CLI_BIN "/test-issuer", "--client", "robot", "its-secret", NULL});
-    first_line(&guarded->issuer, guarded->issuer_url);
-    (void)snprintf(address, sizeof(address), "127.0.0.1:%d", free_port());
-    (void)snprintf(guarded->url, sizeof(guarded->url), "http://%s/mcp", address);
+    guarded_begin(guarded, address);
     guarded->server = start_program((const char *const[]){
         PROBE, "--http", address, "--guard", guarded->issuer_url, guarded->url, NULL});
     (void)running_until(guarded->server.out, "\n");
