@@ -38,7 +38,8 @@ typedef struct mcp_auth_agent {
     /* A sign-in begins: write the URI that the browser is to be sent back to, https, or
      * http on loopback; ret_uri has room for MCP_AUTH_URI_MAX bytes. earlier: the one we
      * are registered with, or NULL; if it can be used again, nobody has to register anew.
-     * Negative: no sign-in, and that is why. */
+     * Negative: no sign-in, and that is why; MCP_E_STATE: the place to come back to, a
+     * port say, is taken. */
     int (*begin)(void *self, mcp_auth_visit *visit, const char *earlier, char *ret_uri);
     /* Show this page. Then, once, mcp_auth_answer or mcp_auth_refuse. Negative: it cannot
      * be shown. */

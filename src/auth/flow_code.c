@@ -123,18 +123,33 @@ page_fault(const struct mcpi_flow *f)
     return NULL;
 }
 
+/* Why nobody signs in: mcp_auth_agent.begin has said so, if there is one. */
+static void
+begin_fault(int status, char *into, size_t size)
+{
+    if (status == MCP_E_AUTH)
+        snprintf(into, size, "nobody can");
+    else if (status == MCP_E_STATE)
+        snprintf(into, size, "the place to come back to is taken");
+    else
+        snprintf(into, size, "that cannot begin: %s", mcp_status_text(status));
+}
+
 /* What has to be asked for, a user will have to know. */
 static void
-nobody_can(struct mcpi_flow *f, int status)
+cannot_begin(struct mcpi_flow *f, int status)
 {
+    char fault[64];
+
+    begin_fault(status, fault, sizeof(fault));
     if (f->kind == MCPI_FLOW_STEP_UP)
         snprintf(
             f->why, sizeof(f->why),
             "the server wants a token for \"%.100s\", somebody has to sign in, and "
-            "nobody can",
-            f->challenge.scope);
+            "%s",
+            f->challenge.scope, fault);
     else
-        snprintf(f->why, sizeof(f->why), "somebody has to sign in, and nobody can");
+        snprintf(f->why, sizeof(f->why), "somebody has to sign in, and %s", fault);
     mcpi_flow_check(f, status, f->why);
 }
 
@@ -152,7 +167,7 @@ mcpi_flow_by_code(struct mcpi_flow *f)
     f->visitor.nearest = f->nearest;
     r = mcpi_visitor_begin(&f->visitor, f->registered ? f->who->redirect_uri : "");
     if (r < 0)
-        nobody_can(f, r);
+        cannot_begin(f, r);
     else if (!f->who || (f->registered &&
                          strcmp(f->who->redirect_uri, f->visitor.redirect_uri) != 0))
         mcpi_flow_register(f);

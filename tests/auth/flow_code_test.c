@@ -343,24 +343,29 @@ a_code_that_is_refused_is_not_tried_again(void **state)
 static void
 without_anybody_nobody_signs_in(void **state)
 {
+    static const int begins[] = {0, MCP_E_LIMIT, MCP_E_STATE, 0, 0};
+    static const char *const why[] = {
+        "somebody has to sign in, and nobody can",
+        "somebody has to sign in, and that cannot begin: limit reached",
+        "somebody has to sign in, and the place to come back to is taken",
+        "somebody has to sign in, and nobody can",
+        "the page to sign in cannot be shown",
+    };
     struct scene s;
 
     (void)state;
-    for (int i = 0; i < 4; i++) {
+    for (size_t i = 0; i < COUNT(why); i++) {
         scene_set(&s);
         s.auth.client_id = "c1";
         if (i == 0)
             s.auth.agent = NULL;
-        s.agent.begin_status = i == 1 ? MCP_E_LIMIT : 0;
-        s.agent.uri = i == 2 ? "http://elsewhere.test/" : HOME;
-        s.agent.open_status = i == 3 ? MCP_E_STATE : 0;
+        s.agent.begin_status = begins[i];
+        s.agent.uri = i == 3 ? "http://elsewhere.test/" : HOME;
+        s.agent.open_status = i == 4 ? MCP_E_STATE : 0;
         scene_init(&s);
         refused(&s, NULL, "");
         discovered(&s);
-        expect_failure(&s, 1,
-                       i < 3 ? "somebody has to sign in, and nobody can"
-                             : "the page to sign in cannot be shown",
-                       false);
+        expect_failure(&s, 1, why[i], false);
         asked_no_more(&s.st, 2);
         scene_close(&s);
     }

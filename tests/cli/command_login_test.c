@@ -63,6 +63,21 @@ who_has_signed_in_is_let_in_until_it_is_forgotten(void **state)
 }
 
 static void
+a_port_that_is_taken_is_said_to_be(void **state)
+{
+    struct guarded guarded;
+    char port[16];
+
+    (void)state;
+    guarded_start(&guarded);
+    (void)snprintf(port, sizeof(port), "%s", strrchr(guarded.url, ':') + 1);
+    port[strcspn(port, "/")] = '\0';
+    CHECK_RAN(3, "", "the place to come back to is taken", "login", guarded.url,
+              "--no-browser", "--port", port);
+    guarded_stop(&guarded);
+}
+
+static void
 who_needs_more_is_told_what_and_gets_it(void **state)
 {
     struct guarded guarded;
@@ -147,6 +162,7 @@ others_than_HTTP_need_none(void **state)
 
 TEST_MAIN(TEST(without_a_sign_in_it_is_3_and_says_what_to_do),
           TEST(who_has_signed_in_is_let_in_until_it_is_forgotten),
+          TEST(a_port_that_is_taken_is_said_to_be),
           TEST(who_needs_more_is_told_what_and_gets_it),
           TEST(a_program_signs_in_by_itself), TEST(no_secret_is_in_a_trace),
           TEST(Ctrl_C_ends_it_at_once), TEST(others_than_HTTP_need_none))
