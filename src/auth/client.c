@@ -263,6 +263,39 @@ add_token(struct mcpi_auth_client *c, const char *method, const char *url,
     return add_proof(c, method, url, into);
 }
 
+/* It goes on alone: who only wanted to be signed is, with the present token. Who was refused
+ * needs another one. */
+static void
+on_patience(struct mcpi_timer *timer, int64_t now)
+{
+    struct mcpi_auth_client *c = MCPI_CONTAINER(timer, struct mcpi_auth_client,
+                                                patience);
+    struct mcpi_list signed_now, refused, *node;
+    struct mcpi_http_permit *permit;
+
+    (void)now;
+    if (!mcpi_flow_is_running(&c->flow) || c->flow.kind != MCPI_FLOW_RENEW ||
+        !token_is_usable(c))
+        return;
+    mcpi_list_init(&signed_now);
+    mcpi_list_init(&refused);
+    while ((node = mcpi_list_pop(&c->waiting)) != NULL) {
+        permit = MCPI_CONTAINER(node, struct mcpi_http_permit, node);
+        mcpi_list_append(permit->refusals == 0 ? &signed_now : &refused, node);
+    }
+    while ((node = mcpi_list_pop(&refused)) != NULL)
+        mcpi_list_append(&c->waiting, node);
+    tell_all(&signed_now, 0, 0, "");
+}
+
+static void
+client_renew(struct mcpi_auth_client *c)
+{
+    mcpi_flow_start(&c->flow, MCPI_FLOW_RENEW, c->token, NULL, c->nearest);
+    mcpi_timer_arm(mcpi_loop_timers(c->opt.loop), &c->patience,
+                   mcpi_time_add(mcpi_loop_now(c->opt.loop), MCPI_AUTH_RENEW_WAIT_US));
+}
+
 /* 0: it may be signed, with a token or without. */
 static int
 permit_check(struct mcpi_auth_client *c, struct mcpi_http_permit *permit)
@@ -274,7 +307,7 @@ permit_check(struct mcpi_auth_client *c, struct mcpi_http_permit *permit)
     if (mcpi_flow_is_running(&c->flow))
         return token_is_usable(c) ? 0 : mcpi_auth_permit_join(c, permit);
     if (c->token && !c->refused && token_wants_renewal(c)) {
-        mcpi_flow_start(&c->flow, MCPI_FLOW_RENEW, c->token, NULL, c->nearest);
+        client_renew(c);
         return mcpi_auth_permit_join(c, permit);
     }
     return 0;
@@ -361,6 +394,7 @@ client_init(struct mcpi_auth_client *c, const struct mcpi_auth_client_options *o
     mcpi_list_init(&c->waiting);
     mcpi_list_init(&c->due);
     mcpi_flush_init(&c->tell, on_tell);
+    mcpi_timer_init(&c->patience, on_patience);
     mcpi_timer_init(&c->last, on_last);
     c->shelf.mem = c->mem;
     c->shelf.store = opt->auth->store;
@@ -408,6 +442,7 @@ static void
 client_end(struct mcpi_auth_client *c)
 {
     mcpi_flow_done(&c->flow);
+    mcpi_timer_disarm(mcpi_loop_timers(c->opt.loop), &c->patience);
     mcpi_timer_disarm(mcpi_loop_timers(c->opt.loop), &c->last);
     mcpi_flush_cancel(&c->tell);
     mcpi_shelf_drop(c->load);

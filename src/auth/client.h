@@ -21,6 +21,9 @@
 #define MCPI_AUTH_MARGIN_S 30
 /* A renewal that failed is tried again after that, while the token still lives. */
 #define MCPI_AUTH_RENEW_PAUSE_S 10
+/* A message waits so long for a renewal, and then goes with the token there is, if that still
+ * lives: an issuer that does not answer must not keep us from a server that does. */
+#define MCPI_AUTH_RENEW_WAIT_US 2000000
 /* So often a run may fail before a refresh token that was not refused is given up too: then
  * the user is asked again. */
 #define MCPI_AUTH_FAILURES_MAX 3

@@ -46,7 +46,8 @@ struct mcpi_auth_client {
     char nonce[MCPI_FLOW_NONCE_MAX]; /* of the server; "" none */
     unsigned nonces;                 /* so many there were */
     char token_key[MCPI_AUTH_KEY_MAX];
-    struct mcpi_timer last; /* closing */
+    struct mcpi_timer patience; /* with a renewal */
+    struct mcpi_timer last;     /* closing */
     void (*closed)(void *user);
     void *user;
 };

@@ -598,6 +598,66 @@ a_renewal_that_fails_leaves_the_token_while_it_lives(void **state)
     desk_close(&d);
 }
 
+/* The present token is still good: an issuer that does not answer holds nobody for long. */
+static void
+a_renewal_that_takes_long_is_not_waited_for(void **state)
+{
+    struct asker a, b;
+    struct desk d;
+
+    (void)state;
+    desk_open(&d);
+    asker_init(&a, &d);
+    asker_init(&b, &d);
+    desk_signs_in(&d, &a, "one", "more", 3600);
+    assert_int_equal(asker_hears(&a, 200, NULL), 0);
+    desk_pass(&d, 3575);
+    a.told = 0;
+    assert_int_equal(asker_signs(&a), MCP_E_AGAIN);
+    desk_run(&d);
+    d.now += MCPI_AUTH_RENEW_WAIT_US - 1;
+    desk_run(&d);
+    assert_int_equal(a.told, 0);
+    d.now++;
+    desk_run(&d);
+    assert_int_equal(a.told, 1);
+    assert_int_equal(a.status, 0);
+    asker_has(&a, "one");
+    asker_has(&b, "one");
+    desk_gives(&d, "two", NULL, 3600); /* it went on meanwhile */
+    asker_has(&b, "two");
+    desk_close(&d);
+}
+
+/* Whose token was refused has nothing else to wait for. */
+static void
+who_was_refused_waits_for_a_renewal_that_takes_long(void **state)
+{
+    struct asker a, b;
+    struct desk d;
+
+    (void)state;
+    desk_open(&d);
+    asker_init(&a, &d);
+    asker_init(&b, &d);
+    desk_signs_in(&d, &a, "one", "more", 3600);
+    assert_int_equal(asker_hears(&a, 200, NULL), 0);
+    asker_has(&b, "one");
+    desk_pass(&d, 3575);
+    a.told = 0;
+    assert_int_equal(asker_signs(&a), MCP_E_AGAIN);
+    desk_run(&d);
+    assert_int_equal(asker_hears(&b, 403, TOO_LITTLE("admin")), MCP_E_AGAIN);
+    d.now += MCPI_AUTH_RENEW_WAIT_US;
+    desk_run(&d);
+    assert_int_equal(a.told, 1);
+    assert_int_equal(b.told, 0);
+    desk_gives(&d, "two", NULL, 3600);
+    assert_int_equal(b.told, 1);
+    asker_has(&b, "two");
+    desk_close(&d);
+}
+
 static void
 a_refresh_token_that_is_refused_is_not_sent_again(void **state)
 {
@@ -813,6 +873,8 @@ TEST_MAIN(TEST(a_message_waits_until_the_store_was_looked_into),
           TEST(a_short_token_is_renewed_at_half_of_its_life),
           TEST(a_token_without_a_life_causes_no_loop),
           TEST(a_renewal_that_fails_leaves_the_token_while_it_lives),
+          TEST(a_renewal_that_takes_long_is_not_waited_for),
+          TEST(who_was_refused_waits_for_a_renewal_that_takes_long),
           TEST(a_refresh_token_that_is_refused_is_not_sent_again),
           TEST(a_token_that_ended_and_cannot_be_renewed_is_not_sent),
           TEST(a_token_whose_end_is_not_said_is_used_on_and_on),
