@@ -17,7 +17,7 @@ ping_once(struct cli_session *session, int64_t number)
     r = mcp_client_ping(session->client, &opt, &err);
     took = (double)cli_now_ns() / 1e6 - began;
     if (r == MCP_E_CANCELED)
-        return cli_session_confirm(session, NULL, "ping");
+        return cli_session_confirm(session, NULL, "ping", NULL);
     if (r < 0)
         return cli_fail(cli, &err);
     if (cli->json)

@@ -196,6 +196,16 @@ await_end(struct cli_tail *tail)
     } while ((r < 0 && errno == EINTR) || (r == 0 && left > 0));
 }
 
+/* The legacy era has no request that could be canceled. */
+static const char *
+how_it_ended(const struct cli_session *session)
+{
+    if (cli_session_is_modern(session))
+        return NULL;
+    return session->cli->options.resources.count > 0 ? "resources/unsubscribe sent"
+                                                     : "nothing to take back";
+}
+
 static int
 verdict(struct cli_tail *tail, struct cli_session *session)
 {
@@ -203,7 +213,8 @@ verdict(struct cli_tail *tail, struct cli_session *session)
     bool lost;
 
     if (cli_interrupt_signal() || cli_interrupt_output_gone())
-        return cli_session_confirm(session, NULL, "the subscription");
+        return cli_session_confirm(session, NULL, "the subscription",
+                                   how_it_ended(session));
     pthread_mutex_lock(&tail->lock);
     lost = !tail->has_stream && !tail->ended && tail->status < 0;
     err.status = tail->status;
@@ -232,7 +243,7 @@ follow(struct cli_tail *tail, struct cli_session *session)
     tail->has_stream = true;
     if (mcp_client_subscribe(session->client, &wish, &s, &err) < 0) {
         if (err.status == MCP_E_CANCELED)
-            return cli_session_confirm(session, NULL, "the subscription");
+            return cli_session_confirm(session, NULL, "the subscription", NULL);
         return cli_fail(tail->cli, &err);
     }
     for (size_t i = 0; i < said->resources.count; i++) {

@@ -135,13 +135,13 @@ build_options(mcp_builder *b, const mcp_json *options)
 {
     mcp_json_iterator it;
 
-    mcp_builder_begin_array(b, "oneOf");
+    mcp_builder_begin_array(b, "anyOf"); /* a value may stand there twice */
     for (it = mcp_json_each(options); mcp_json_next(&it);) {
         const mcp_json *label = mcp_json_get(it.value, "label");
+        const mcp_json *value = mcp_json_get(it.value, "value");
 
         mcp_builder_begin_object(b, NULL);
-        mcp_builder_value(b, "const",
-                          label ? mcp_json_get(it.value, "value") : it.value);
+        mcp_builder_value(b, "const", value ? value : label ? label : it.value);
         if (label)
             mcp_builder_value(b, "title", label);
         mcp_builder_end(b);
@@ -188,7 +188,7 @@ ask_at_terminal(struct cli_turn *turn, const mcp_json *schema, const char *id,
 
     /* VS Code takes an empty line as well, but no key is empty, and no choice */
     question.field = mcp_json_get(mcp_json_get(schema, "properties"), id);
-    question.is_required = mcp_json_get(question.field, "oneOf") ||
+    question.is_required = mcp_json_get(question.field, "anyOf") ||
                            mcp_json_get(question.field, "format");
     if (mcp_schema_compile(schema, NULL, &compiled, NULL) == 0)
         question.compiled = compiled;

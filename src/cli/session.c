@@ -328,22 +328,29 @@ call_describe(const struct cli_call *call, struct cli_text *into)
     cli_text_add_harmless(into, name, strlen(name), true);
 }
 
+bool
+cli_session_is_modern(const struct cli_session *session)
+{
+    const char *version = mcp_client_version(session->client);
+
+    return version && strcmp(version, "2026") > 0;
+}
+
 /* How this link and this era spell a cancel. */
 static const char *
 cancel_spelling(const struct cli_session *session)
 {
-    const char *version = mcp_client_version(session->client);
-    bool modern = version && strcmp(version, "2026") > 0;
-
     if (session->target.kind != CLI_TARGET_URL)
         return "notifications/cancelled sent";
-    return modern ? "its response closed" : "notifications/cancelled posted";
+    return cli_session_is_modern(session) ? "its response closed"
+                                          : "notifications/cancelled posted";
 }
 
 /* A request that is read behind the cancel on the same pipe, or answered after it, shows
  * that the server lives and has read it. */
 int
-cli_session_confirm(struct cli_session *session, mcp_call *call, const char *what)
+cli_session_confirm(struct cli_session *session, mcp_call *call, const char *what,
+                    const char *how)
 {
     struct cli *cli = session->cli;
     const mcp_call_options soon = MCP_CALL_OPTIONS(.timeout_ms = CONFIRM_MS);
@@ -366,7 +373,7 @@ cli_session_confirm(struct cli_session *session, mcp_call *call, const char *wha
     if (r == 0)
         return cli_fail_with(cli, CLI_CANCELED,
                              "canceled %s: %s, and the server answers", what,
-                             cancel_spelling(session));
+                             how ? how : cancel_spelling(session));
     return cli_fail_with(cli, CLI_UNCONFIRMED, "canceled %s, but not confirmed: %s",
                          what, err.status ? err.message : mcp_status_text(r));
 }
@@ -395,7 +402,7 @@ call_failed(struct cli_session *session, mcp_call *call, const char *what,
     switch (err->status) {
     case MCP_E_CANCELED:
         if (cli_interrupt_signal() || cli_interrupt_output_gone())
-            return cli_session_confirm(session, call, what);
+            return cli_session_confirm(session, call, what, NULL);
         return cli_fail(cli, err);
     case MCP_E_TIMEOUT:
     case MCP_E_TOTAL_TIMEOUT:

@@ -59,7 +59,12 @@ mcp_call_options cli_session_call_options(struct cli_session *session);
 
 /* After something was canceled by a signal: is the session usable? Says so, and returns
  * 130 or 6. call: the one that was canceled, ended by now; NULL if there is no handle.
- * what: "tools/call hang". */
-int cli_session_confirm(struct cli_session *session, mcp_call *call, const char *what);
+ * what: "tools/call hang". how: what was done to end it; NULL: a cancel, as this link and
+ * era spell it. */
+int cli_session_confirm(struct cli_session *session, mcp_call *call, const char *what,
+                        const char *how);
+
+/* Does it speak 2026-07-28 or later? */
+bool cli_session_is_modern(const struct cli_session *session);
 
 #endif

@@ -129,7 +129,7 @@ job_finish(struct cli_job *job, bool was_asked)
         code = cli_show_result(session->cli, reply);
         (void)cli_flush(session->cli);
     } else if (r == MCP_E_CANCELED && was_asked) {
-        code = cli_session_confirm(session, job->call, job->title);
+        code = cli_session_confirm(session, job->call, job->title, NULL);
         job_say(job, "canceled");
     } else {
         job_say(job, r == MCP_E_CANCELED ? "canceled" : "failed");

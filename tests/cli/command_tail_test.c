@@ -80,6 +80,25 @@ Ctrl_C_ends_it_in_the_server_too(void **state)
     probe_stop();
 }
 
+/* No request of the legacy era could be canceled. */
+static void
+Ctrl_C_says_what_was_done_in_the_legacy_era(void **state)
+{
+    const char *url = probe_http();
+    const char *const words[] = {"--trace", "tail",       url,         "--era",
+                                 "legacy",  "--resource", "watch://1", NULL};
+    struct running running = start_mcpctl(words, NULL);
+    struct ran ran;
+
+    (void)state;
+    for (int n = 0; n < 2; n++) /* the level, and the subscription */
+        (void)running_until(running.err, "\"result\":{}");
+    assert_int_equal(kill(running.pid, SIGINT), 0);
+    ran = running_end(&running);
+    check_ran(&ran, 130, "", "canceled the subscription: resources/unsubscribe sent");
+    probe_stop();
+}
+
 static void
 it_ends_when_its_time_is_over(void **state)
 {
@@ -103,5 +122,6 @@ a_server_that_goes_away_is_4(void **state)
 }
 
 TEST_MAIN(TEST(each_update_is_told_once), TEST(an_update_is_one_line),
-          TEST(Ctrl_C_ends_it_in_the_server_too), TEST(it_ends_when_its_time_is_over),
-          TEST(a_server_that_goes_away_is_4))
+          TEST(Ctrl_C_ends_it_in_the_server_too),
+          TEST(Ctrl_C_says_what_was_done_in_the_legacy_era),
+          TEST(it_ends_when_its_time_is_over), TEST(a_server_that_goes_away_is_4))

@@ -7,12 +7,12 @@
 #include "cli/secret.h"
 #include "cli/session.h"
 
-#define INPUTS                                                                \
-    "[{'type':'promptString','id':'key','description':'The key of the shop'," \
-    "'password':true},"                                                       \
-    "{'type':'promptString','id':'name','default':'Ann'},"                    \
-    "{'type':'pickString','id':'place','options':['here',"                    \
-    "{'label':'Far away','value':'there'}]},"                                 \
+#define INPUTS                                                                  \
+    "[{'type':'promptString','id':'key','description':'The key of the shop',"   \
+    "'password':true},"                                                         \
+    "{'type':'promptString','id':'name','default':'Ann'},"                      \
+    "{'type':'pickString','id':'place','options':['here',"                      \
+    "{'label':'Far away','value':'there'},{'value':'here'},{'label':'Home'}]}," \
     "{'type':'command','id':'other','command':'x'}]"
 
 static char **
@@ -69,6 +69,28 @@ what_is_needed_is_asked_for_and_filled_in(void **state)
     assert_has(desk_shown(&desk), "2) Far away");
     cli_target_done(&target);
     desk_leave(&desk);
+}
+
+static void
+a_choice_may_have_only_a_label_or_be_there_twice(void **state)
+{
+    static const struct {
+        const char *typed, *value;
+    } rows[] = {
+        {"1\n", "P=here"}, {"3\n", "P=here"}, {"4\n", "P=Home"}, {"Home\n", "P=Home"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct cli_target target = target_of("x", "P=${input:place}", NULL);
+        struct desk desk;
+
+        desk_open(&desk);
+        desk_type(&desk, rows[i].typed);
+        assert_int_equal(cli_input_fill(&desk.cli, &target), CLI_OK);
+        assert_string_equal(target.env[0], rows[i].value);
+        cli_target_done(&target);
+        desk_leave(&desk);
+    }
 }
 
 /* What is typed before it is asked for is echoed: so the terminal is waited for. */
@@ -346,6 +368,7 @@ TEST_MAIN_AFTER(home_enter, TEST(typing_takes_no_time_of_a_server),
                 TEST(a_folder_and_an_address_may_be_all_that_is_asked_for),
                 TEST(only_an_option_that_helps_is_named),
                 TEST(a_whole_path_may_be_typed),
+                TEST(a_choice_may_have_only_a_label_or_be_there_twice),
                 TEST(an_address_that_is_typed_is_looked_at),
                 TEST(a_password_is_in_no_description),
                 TEST(what_is_needed_is_asked_for_and_filled_in),
