@@ -44,11 +44,13 @@ enum { WORD_NAME, WORD_MEMORY, WORD_CPU, WORD_FILES, WORDS };
 struct isolated {
     mcp_tool tool; /* as the program has it */
     rlim_t memory, cpu, files;
-    bool has_limits; /* set already; handler only, of which there is one */
+    rlim_t mapped, opened; /* when they were set; handler only, of which there is one */
+    bool has_limits;       /* set already; likewise */
     pthread_mutex_t lock;
     mcp_request *call;    /* that is not over; under lock */
     mcp_request *resting; /* asks for our rest, and waits; under lock */
-    bool left;            /* something outlived the last call; under lock */
+    bool left;            /* something outlived the last call, or there is not enough
+                             for the next one; under lock */
 };
 
 /* ---- the tools of this program ------------------------------------------ */
@@ -116,19 +118,53 @@ mapped_bytes(void)
     return n > 0 ? strtoull(line, NULL, 10) * (rlim_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
+/* All below the first that is free. What leaks is in one row with them. */
+static rlim_t
+descriptors_used(void)
+{
+    int first = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    if (first < 0)
+        return errno == EMFILE ? RLIM_INFINITY : 0;
+    (void)close(first);
+    return (rlim_t)first;
+}
+
 /* For good: nobody shall raise them again. */
 static int
-limits_set(const struct isolated *self)
+limits_set(struct isolated *self)
 {
-    rlim_t mapped = mapped_bytes();
     int r = 0;
 
+    self->mapped = mapped_bytes();
+    self->opened = descriptors_used();
     if (self->memory > 0)
-        r = mapped == 0 ? MCP_E_STATE
-                        : limit_set(RLIMIT_AS, limit_sum(mapped, self->memory), true);
+        r = self->mapped == 0
+                ? MCP_E_STATE
+                : limit_set(RLIMIT_AS, limit_sum(self->mapped, self->memory), true);
     if (r == 0 && self->files > 0)
         r = limit_set(RLIMIT_NOFILE, self->files, true);
     return r;
+}
+
+static bool
+is_half(rlim_t at_first, rlim_t now, rlim_t most)
+{
+    return now > at_first && most > at_first && now - at_first > (most - at_first) / 2;
+}
+
+/* Half of what it may have is kept by the calls so far: what they leak would be missing
+ * in the next one, and in all that follow. */
+static bool
+limits_are_near(const struct isolated *self)
+{
+    struct rlimit files;
+
+    if (!self->has_limits || getrlimit(RLIMIT_NOFILE, &files) < 0)
+        return false;
+    return is_half(self->opened, descriptors_used(), files.rlim_cur) ||
+           (self->memory > 0 && is_half(self->mapped, mapped_bytes(),
+                                        limit_sum(self->mapped, self->memory)));
 }
 
 /* Counted from now on, in whole seconds; the hard limit stays, so that there can be
@@ -173,7 +209,7 @@ call_over(void *user)
     bool left;
 
     cpu_unlimit(self);
-    left = mcpi_tree_reap(0, &status);
+    left = mcpi_tree_reap(0, &status) || limits_are_near(self);
     if (left)
         (void)mcp_result_meta(mcp_request_result(self->call), MCPI_ISOLATED_LEFT,
                               "true");

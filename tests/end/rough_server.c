@@ -188,6 +188,17 @@ do_fill_and_say(mcp_request *req, mcp_result *out)
                             half == MAP_FAILED ? "no" : "yes");
 }
 
+/* Most of what it may have, and never given back. */
+static int
+do_keep(mcp_request *req, mcp_result *out)
+{
+    void *most = mmap(NULL, MEMORY_BYTES / 4 * 3, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    (void)req;
+    return mcp_result_text(out, most == MAP_FAILED ? "no room" : "kept");
+}
+
 static int
 do_burn(mcp_request *req, mcp_result *out)
 {
@@ -307,6 +318,7 @@ static const struct {
     {"contained", do_contained},
     {"fill", do_fill},
     {"fill_and_say", do_fill_and_say},
+    {"keep", do_keep},
     {"burn", do_burn},
     {"open", do_open},
     {"print", do_print},

@@ -388,6 +388,22 @@ M20_descriptors_have_an_end(void **state)
     rig_close(&rig);
 }
 
+/* One that leaks, and does not crash of it. */
+static void
+M20_what_a_call_keeps_is_not_missing_in_the_next(void **state)
+{
+    struct rig rig;
+
+    rig_open(&rig, state);
+    for (int i = 0; i < 3; i++) {
+        if (MEMORY_IS_REAL)
+            rig_expect(&rig, "bounded", "keep", "kept");
+        rig_expect(&rig, "bounded", "open", "EMFILE after a few");
+        rig_expect(&rig, "bounded", "command", "from a command\n");
+    }
+    rig_close(&rig);
+}
+
 /* ---- descriptors and the environment ------------------------------------ */
 
 static void
@@ -482,6 +498,7 @@ TEST_MAIN(ON_BOTH(M20_a_crash_is_an_error_of_its_own_call),
           ON_BOTH(M4_a_daemon_ends_with_a_call_that_is_canceled),
           ON_BOTH(a_command_runs_in_a_helper_too), ON_BOTH(M20_memory_has_an_end),
           ON_BOTH(M20_processor_time_has_an_end), ON_BOTH(M20_descriptors_have_an_end),
+          ON_BOTH(M20_what_a_call_keeps_is_not_missing_in_the_next),
           ON_BOTH(M19_what_it_prints_is_on_no_wire),
           ON_BOTH(M20_one_that_closes_its_wire_costs_its_own_call),
           ON_BOTH(M13_a_helper_has_no_descriptor_of_its_server),
