@@ -2,7 +2,8 @@
  * sqlite_connection.c - connections to the database, and how a cancel reaches a statement
  *
  * A request takes a connection, runs its statements on it, and gives it back. As many are
- * open as requests run, which the server bounds, and up to WORKERS are kept for the next.
+ * open as requests run, which the server bounds, and up to WORKERS are kept for the next,
+ * unless the file has become another one.
  *
  * A cancel, a time limit and a client that leaves all reach a statement by four ways,
  * since each alone has a hole:
@@ -250,8 +251,8 @@ connection_open(struct database *database, char **ret_why)
     return c;
 }
 
-struct connection *
-connection_take(struct database *database, mcp_request *req, char **ret_why)
+static struct connection *
+idle_take(struct database *database)
 {
     struct connection *c;
 
@@ -262,6 +263,30 @@ connection_take(struct database *database, mcp_request *req, char **ret_why)
         database->idle_count--;
     }
     pthread_mutex_unlock(&database->lock);
+    return c;
+}
+
+/* Was its file removed, or another one put in its place? */
+static bool
+connection_is_stale(struct connection *c)
+{
+    int moved = 0;
+
+    return sqlite3_file_control(c->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) ==
+               SQLITE_OK &&
+           moved;
+}
+
+struct connection *
+connection_take(struct database *database, mcp_request *req, char **ret_why)
+{
+    struct connection *c = idle_take(database);
+
+    while (c && connection_is_stale(c)) {
+        connection_close(c);
+        tables_forget(database);
+        c = idle_take(database);
+    }
     if (!c)
         c = connection_open(database, ret_why);
     if (!c)
@@ -358,7 +383,7 @@ job_run(mcp_request *req, mcp_result *out, void *user)
     /* Others may have made tables. The answer does not wait for it: if one of them has
      * the lock, the next request looks again. */
     sqlite3_busy_handler(c->db, NULL, NULL);
-    if (r == 0)
+    if (r == 0 && !connection_is_stale(c))
         (void)tables_follow(c);
     connection_give(c);
     return r;

@@ -146,6 +146,9 @@ void page_write_cursor(const struct page *page, sqlite3_str *text);
 /* List the tables that there are now as resources; clients are told of changes. */
 bool tables_follow(struct connection *c);
 
+/* The file is another one now, whose schema may have any version. */
+void tables_forget(struct database *database);
+
 /* Clients that watch the tables which the last statement has written to are told. */
 void tables_updated(struct connection *c);
 

@@ -113,6 +113,14 @@ tables_version(struct connection *c)
     return version;
 }
 
+void
+tables_forget(struct database *database)
+{
+    pthread_mutex_lock(&database->lock);
+    database->tables_version = -1;
+    pthread_mutex_unlock(&database->lock);
+}
+
 bool
 tables_follow(struct connection *c)
 {

@@ -486,6 +486,41 @@ a_new_file_is_made_if_it_may_be_written(void **state)
     place_close(&p);
 }
 
+/* As who restores a backup does it: another file under the same name. */
+static void
+file_replace(const struct place *p)
+{
+    sqlite3 *fresh = NULL;
+    char path[128];
+
+    (void)snprintf(path, sizeof(path), "%s.fresh", p->file);
+    assert_int_equal(sqlite3_open(path, &fresh), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(fresh,
+                                  "CREATE TABLE fresh(n); INSERT INTO fresh VALUES(7)",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_close(fresh), SQLITE_OK);
+    assert_int_equal(rename(path, p->file), 0);
+}
+
+static void
+a_file_that_is_replaced_is_served_as_it_is_now(void **state)
+{
+    struct place p;
+
+    place_make(&p);
+    place_open(&p, *state, "--write", NULL);
+    expect_single(&p, arguments("SELECT count(*) FROM many", NULL), "2500");
+    file_replace(&p);
+    expect_single(&p, arguments("SELECT n FROM fresh", NULL), "7");
+    expect_listed(&p, "sqlite://main/fresh", true);
+    expect_listed(&p, "sqlite://main/many", false);
+    do_execute(&p, "INSERT INTO fresh VALUES(8)");
+    expect_single(&p, arguments("SELECT count(*) FROM fresh", NULL), "2");
+    expect_failure(&p, "query", arguments("SELECT * FROM many", NULL), "no such table");
+    place_close(&p);
+}
+
 TEST_MAIN(IN_EACH_WAY(schema_tells_of_all_tables_and_of_one),
           TEST(a_view_that_is_broken_spoils_only_itself),
           IN_EACH_WAY(tables_are_read_as_resources),
@@ -501,4 +536,5 @@ TEST_MAIN(IN_EACH_WAY(schema_tells_of_all_tables_and_of_one),
           TEST(a_port_for_everybody_needs_a_token),
           TEST(with_a_token_nobody_else_is_served),
           TEST(a_wrong_file_is_found_at_the_start),
-          TEST(a_new_file_is_made_if_it_may_be_written))
+          TEST(a_new_file_is_made_if_it_may_be_written),
+          IN_TWO_WAYS(a_file_that_is_replaced_is_served_as_it_is_now))
