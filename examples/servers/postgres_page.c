@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define SAFE_INTEGER ((INT64_C(1) << 53) - 1)
+#define DOUBLE_DIGITS 17 /* more are lost when a reader makes a double of them */
 
 /* Object ids of types, which never change: pg_type.dat. */
 enum type {
@@ -69,12 +70,59 @@ write_text(mcp_builder *b, const char *text, size_t length)
 }
 
 static bool
+integer_is_safe(const char *text)
+{
+    int64_t number = strtoll(text, NULL, 10);
+
+    return number <= SAFE_INTEGER && number >= -SAFE_INTEGER;
+}
+
+/* Zeros count only between other digits. */
+static bool
+number_is_safe(const char *text, size_t length)
+{
+    size_t digits = 0, zeros = 0;
+    bool is_integer = true;
+
+    for (size_t i = 0; i < length && text[i] != 'e' && text[i] != 'E'; i++)
+        if (text[i] == '0') {
+            zeros += digits > 0;
+        } else if (text[i] >= '1' && text[i] <= '9') {
+            digits += zeros + 1;
+            zeros = 0;
+        } else if (text[i] == '.') {
+            is_integer = false;
+        }
+    return digits <= DOUBLE_DIGITS && (!is_integer || integer_is_safe(text));
+}
+
+/* Those in strings are none. */
+static bool
+numbers_are_safe(const char *text)
+{
+    bool is_string = false;
+    size_t length;
+
+    for (; *text; text += length) {
+        length = is_string ? 0 : strspn(text, "+-.0123456789eE");
+        if (length > 0 && !number_is_safe(text, length))
+            return false;
+        if (length > 0)
+            continue;
+        is_string = is_string != (*text == '"');
+        length = *text == '\\' && text[1] ? 2 : 1;
+    }
+    return true;
+}
+
+static bool
 write_json(mcp_builder *b, const char *text, size_t length)
 {
     const mcp_json_options shallow = MCP_JSON_OPTIONS(.max_depth = 64);
     mcp_doc *doc = NULL;
 
-    if (mcp_doc_parse(text, length, &shallow, &doc, NULL) < 0)
+    if (!numbers_are_safe(text) ||
+        mcp_doc_parse(text, length, &shallow, &doc, NULL) < 0)
         return false;
     mcp_builder_value(b, NULL, mcp_doc_root(doc));
     mcp_doc_free(doc);
@@ -84,11 +132,9 @@ write_json(mcp_builder *b, const char *text, size_t length)
 static bool
 write_integer(mcp_builder *b, const char *text)
 {
-    int64_t number = strtoll(text, NULL, 10);
-
-    if (number > SAFE_INTEGER || number < -SAFE_INTEGER)
+    if (!integer_is_safe(text))
         return false;
-    mcp_builder_int(b, NULL, number);
+    mcp_builder_int(b, NULL, strtoll(text, NULL, 10));
     return true;
 }
 

@@ -72,7 +72,7 @@ static const mcp_field query_fields[] = {
     "\"columns\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"            \
     "\"rows\":{\"type\":\"array\",\"items\":{\"type\":\"array\"},\"description\":" \
     "\"Numbers that JSON readers would round (numeric, bigint beyond 2^53 - 1), "  \
-    "bytea, "                                                                      \
+    "json with such numbers in it, bytea, "                                        \
     "arrays and times are texts, as PostgreSQL writes them\"},"
 
 static const char query_output[] =

@@ -61,6 +61,26 @@ values_are_what_they_are_in_JSON_or_text(void **state)
     rig_close(&rig);
 }
 
+/* Inside of JSON too: what would be another number is not given as one. */
+static void
+numbers_inside_of_JSON_are_not_rounded(void **state)
+{
+    struct rig rig;
+
+    rig_open(&rig, *state, "1", false);
+    expect_rows(&rig,
+                "{\"sql\":\"SELECT '[0.30000000000000004, 1.50, -0, 9007199254740991, "
+                "1e2]'::jsonb, '\\\"12345678901234567890\\\\\\\"1\\\"'::jsonb\"}",
+                "[[[0.30000000000000004,1.5,0,9007199254740991,100],"
+                "\"12345678901234567890\\\"1\"]]");
+    expect_rows(&rig,
+                "{\"sql\":\"SELECT '[12345678901234567890.12]'::jsonb, "
+                "'[9007199254740993]'::json, '0.1234567890123456789'::jsonb\"}",
+                "[[\"[12345678901234567890.12]\",\"[9007199254740993]\","
+                "\"0.1234567890123456789\"]]");
+    rig_close(&rig);
+}
+
 static void
 rows_without_columns_are_rows(void **state)
 {
@@ -639,6 +659,7 @@ PostgreSQL_is_stopped_and_its_folder_removed(void **state)
 }
 
 TEST_MAIN(ON_EACH(values_are_what_they_are_in_JSON_or_text),
+          ON_ONE(numbers_inside_of_JSON_are_not_rounded),
           ON_ONE(rows_without_columns_are_rows),
           ON_ONE(parameters_are_bound_and_never_part_of_the_statement),
           ON_EACH(pages_follow_each_other_by_a_cursor_that_is_bound_to_its_query),
