@@ -254,14 +254,12 @@ ask(struct filling *f, const mcp_json *input, const char *id)
         answer = ask_at_terminal(&turn, mcp_doc_root(schema), id, &json);
         cli_turn_end(&turn);
     }
-    if (!schema)
-        (void)lack_memory(f);
-    else if (answer == CLI_ANSWER_END)
+    if (answer != CLI_ANSWER_END &&
+        mcp_doc_parse(cli_text_string(&json), json.length, NULL, &said, NULL) == 0)
+        value = answer_keep(f->answers, id, mcp_json_string(mcp_doc_root(said), ""));
+    if (schema && answer == CLI_ANSWER_END)
         (void)fail_unanswered(f, id);
-    else if (mcp_doc_parse(cli_text_string(&json), json.length, NULL, &said, NULL) <
-                 0 ||
-             !(value = answer_keep(f->answers, id,
-                                   mcp_json_string(mcp_doc_root(said), ""))))
+    else if (!value)
         (void)lack_memory(f);
     if (json.length > 0)
         explicit_bzero(json.data, json.length);
