@@ -78,7 +78,6 @@ fetch_begin(struct fetch *fetch)
            curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
            /* an abort does not wait for the thread that looks up the name */
            curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_FAILONERROR, 1L) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, fetch_take) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_WRITEDATA, fetch) == CURLE_OK &&
            curl_multi_add_handle(fetch->multi, easy) == CURLM_OK;
@@ -105,13 +104,32 @@ fetch_run(mcp_request *req, struct fetch *fetch)
     return r;
 }
 
+/* Redirects are not followed: they may lead where the caller did not mean to go. */
+static int
+fetch_tell(struct fetch *fetch, mcp_result *out)
+{
+    long status = 0;
+    int left;
+    const CURLMsg *end = curl_multi_info_read(fetch->multi, &left);
+
+    if (end && end->data.result == CURLE_WRITE_ERROR)
+        return mcp_result_fail(out, "there is more than %d bytes", FETCH_BYTES);
+    if (end && end->data.result != CURLE_OK)
+        return mcp_result_fail(out, "%s", curl_easy_strerror(end->data.result));
+    curl_easy_getinfo(fetch->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (status < 200 || status > 299)
+        return mcp_result_fail(out, "the server answers with status %ld", status);
+    if (mcp_result_text_n(out, fetch->body, fetch->length) == 0)
+        return 0;
+    mcp_result_reset(out); /* it is no text */
+    return mcp_result_resource_bytes(out, fetch->url, NULL, fetch->body, fetch->length);
+}
+
 static int
 fetch(mcp_request *req, mcp_result *out, void *user)
 {
     struct fetch *fetch = calloc(1, sizeof(*fetch));
     int r = fetch ? mcp_request_defer(req, fetch_free, fetch) : MCP_E_NOMEM;
-    CURLMsg *end;
-    int left;
 
     (void)user;
     if (r < 0) {
@@ -123,15 +141,7 @@ fetch(mcp_request *req, mcp_result *out, void *user)
         return mcp_result_fail(out, "cannot fetch %s", fetch->url);
     if (r == 0)
         r = fetch_run(req, fetch);
-    if (r < 0)
-        return r;
-    end = curl_multi_info_read(fetch->multi, &left);
-    if (end && end->data.result != CURLE_OK)
-        return mcp_result_fail(out, "%s", curl_easy_strerror(end->data.result));
-    if (mcp_result_text_n(out, fetch->body, fetch->length) == 0)
-        return 0;
-    mcp_result_reset(out); /* it is no text */
-    return mcp_result_resource_bytes(out, fetch->url, NULL, fetch->body, fetch->length);
+    return r < 0 ? r : fetch_tell(fetch, out);
 }
 
 /* ---- transfer: a transaction ---------------------------------------------------- */

@@ -209,10 +209,15 @@ a_transfer_gives_what_was_there(void **state)
                   "hello");
     fetch_ends_as(&h, &site, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\xff\xfe",
                   NULL);
-    fetch_ends_as(&h, &site, "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", "error");
+    fetch_ends_as(&h, &site, "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n",
+                  "status 404");
+    fetch_ends_as(
+        &h, &site,
+        "HTTP/1.1 302 Found\r\nLocation: /else\r\nContent-Length: 2\r\n\r\nhi",
+        "status 302");
     memset(large, 'x', sizeof(large) - 1);
     memcpy(large, "HTTP/1.1 200 OK\r\n\r\n", 19);
-    fetch_ends_as(&h, &site, large, "Failed writing");
+    fetch_ends_as(&h, &site, large, "more than 1048576 bytes");
     program_expect(&h.program, "fetch", "{\"url\":\"file:///etc/passwd\"}", true,
                    "Unsupported protocol");
     site_close(&site);
