@@ -513,8 +513,8 @@ mcpi_keeper_spawn(struct mcpi_process *process, const struct mcpi_process_option
 
 /* One that was stopped goes on to do what it was told. What it has said is looked at
  * after it was told: see above. */
-static void
-keeper_wake(struct mcpi_process *process)
+void
+mcpi_keeper_wake(struct mcpi_process *process)
 {
     (void)mcpi_keeper_poll(process);
     (void)syscall(SYS_pidfd_send_signal, process->pidfd,
@@ -533,7 +533,7 @@ mcpi_keeper_signal(struct mcpi_process *process, int signal)
     if (n != (ssize_t)sizeof(signal))
         return errno == EPIPE || errno == ECONNRESET ? MCP_E_CLOSED : MCP_E_STATE;
     if (signal == SIGKILL)
-        keeper_wake(process);
+        mcpi_keeper_wake(process);
     return 0;
 }
 
@@ -542,7 +542,7 @@ void
 mcpi_keeper_end(struct mcpi_process *process)
 {
     (void)shutdown(process->control, SHUT_WR);
-    keeper_wake(process);
+    mcpi_keeper_wake(process);
 }
 
 bool

@@ -47,6 +47,9 @@ int mcpi_keeper_signal(struct mcpi_process *process, int signal);
 /* For process.c: it is not needed any more, and ends all. */
 void mcpi_keeper_end(struct mcpi_process *process);
 
+/* For process.c, after that: somebody below it may have stopped it since then. */
+void mcpi_keeper_wake(struct mcpi_process *process);
+
 /* For process.c: has the first one ended? Then wait_status is how. */
 bool mcpi_keeper_poll(struct mcpi_process *process);
 

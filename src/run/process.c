@@ -25,6 +25,7 @@
 #define EXIT_SHIFT 8             /* of the exit code in a status as waitpid gives it */
 #define CORE_DUMPED 0x80
 #define WAIT_MAX_US 60000000 /* at a time */
+#define WAKE_US 20000        /* between looks whether a keeper must be woken */
 
 /* What a look at all processes has found of a group. */
 struct census {
@@ -240,11 +241,13 @@ leader_await(struct mcpi_process *process, int64_t within_us)
 {
     struct pollfd watched = {.fd = process->pidfd, .events = POLLIN};
     int64_t until = mcpi_time_add(mcpi_loop_clock(), within_us);
+    int64_t most = is_kept(process) ? WAKE_US : WAIT_MAX_US;
     int64_t left = within_us;
 
     while (!mcpi_process_poll(process) && left > 0) {
-        left = left < WAIT_MAX_US ? left : WAIT_MAX_US;
-        (void)poll(&watched, 1, (int)((left + 999) / 1000)); /* or interrupted */
+        left = left < most ? left : most;
+        if (poll(&watched, 1, (int)((left + 999) / 1000)) == 0 && is_kept(process))
+            mcpi_keeper_wake(process); /* stopped behind our word to end, or slow */
         left = until - mcpi_loop_clock();
     }
 }

@@ -634,6 +634,24 @@ M4_a_keeper_that_is_stopped_at_its_begin_ends_all(void **state)
     assert_false(has_children());
 }
 
+/* It is woken as often as it takes: a stop may come behind the first time, and behind
+ * others. */
+static void
+M4_a_keeper_that_is_stopped_again_ends_all(void **state)
+{
+    struct mcpi_process_options opt = kept_command(HELPER("stop-parent-on", "hang"));
+    struct mcpi_process process;
+    struct report report;
+
+    (void)state;
+    opt.start_us = -1; /* it is stopped before it says so */
+    start_with(&process, opt, &report);
+    assert_string_equal(report_line(&report), "on");
+    assert_int_equal(mcpi_process_done(&process, PATIENCE_US), 0);
+    assert_string_equal(report_rest(&report), "");
+    assert_false(has_children());
+}
+
 static int
 cancel_at_once(void)
 {
@@ -1103,6 +1121,7 @@ TEST_MAIN_AFTER(
     TEST(M4_a_keeper_that_was_stopped_ends_all),
     TEST(M4_one_whose_begin_was_not_seen_ends_all),
     TEST(M4_a_keeper_that_is_stopped_at_its_begin_ends_all),
+    TEST(M4_a_keeper_that_is_stopped_again_ends_all),
     TEST(a_cancel_ends_the_wait_for_its_begin),
     TEST(M11_its_begin_need_not_be_waited_for),
     TEST(M22_what_is_kept_dies_with_its_keeper),

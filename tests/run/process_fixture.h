@@ -49,6 +49,21 @@ helper_on_signal(int signal)
     _exit(3);
 }
 
+/* Again and again for a while, whoever lets it go on. */
+static inline void
+helper_stop_parent_on(void)
+{
+    struct timespec now, end;
+
+    helper_say("on\n");
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += 1;
+    do {
+        kill(getppid(), SIGSTOP);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (now.tv_sec < end.tv_sec || now.tv_nsec < end.tv_nsec);
+}
+
 static inline void
 helper_hang(void)
 {
@@ -238,6 +253,8 @@ helper_do(const char *what, long number, const char *argument)
         helper_say_parent();
     else if (helper_is(what, "stop-parent"))
         kill(getppid(), SIGSTOP);
+    else if (helper_is(what, "stop-parent-on"))
+        helper_stop_parent_on();
     else if (strncmp(what, "status:", 7) == 0)
         helper_say_status(argument);
     else if (strncmp(what, "hidden:", 7) == 0)
