@@ -354,7 +354,7 @@ describe_command(char *const *argv)
     char **words, *described = NULL;
     bool ok = true;
 
-    if (!copy_list(argv, &words))
+    if (!copy_list(argv, &words) || !words)
         return NULL;
     for (size_t i = 0; ok && words[i]; i++) {
         struct cli_text text = {0};
