@@ -8,7 +8,7 @@
 #ifndef FUZZ_ENDPOINT_JOBS_H
 #define FUZZ_ENDPOINT_JOBS_H
 
-#include "endpoint_model.h"
+#include "endpoint_tickets.h"
 
 enum { FLOOD = 24 };
 
@@ -327,51 +327,6 @@ check_streams(const struct fuzz *f)
         if (s->session) /* GETs, and one that was let go while all of them listen */
             CHECK(s->session->kept_count <= f->http.session_streams + 1);
     }
-}
-
-/* Has the hook not said yet who asks? */
-static bool
-is_asked_who(const struct fuzz *f, const struct client *c)
-{
-    for (size_t i = 0; i < f->ticket_count; i++)
-        if (f->tickets[i].serial == c->serial)
-            return true;
-    return false;
-}
-
-/* Does it still count? One of 2024 does without its client: its answer goes to the stream
- * of the session. */
-static bool
-is_wanted(const struct fuzz *f, const struct pending *pending)
-{
-    for (size_t i = 0; i < CLIENTS; i++)
-        if (f->clients[i] && f->clients[i]->serving &&
-            f->clients[i]->serial == pending->serial)
-            return true;
-    return pending->is_2024;
-}
-
-/* A cancel does not overtake its request while that is asked who it is. */
-static bool
-waits_for_its_request(const struct fuzz *f, const struct client *c)
-{
-    struct mcpi_rpc rpc;
-    struct mcpi_id id;
-
-    if (c->rpc.method != MCPI_METHOD_NOTE_CANCELED || !*c->to)
-        return false;
-    id = mcpi_id_read(mcp_json_get(c->rpc.params, "requestId"));
-    for (size_t i = 0; i < f->ticket_count; i++) {
-        const struct pending *other = &f->tickets[i];
-
-        if (!other->doc || other->serial >= c->serial || strcmp(other->to, c->to) != 0)
-            continue;
-        mcpi_rpc_read(mcp_doc_root(other->doc), &rpc);
-        if (rpc.kind == MCPI_RPC_REQUEST && same_id(&rpc.id, &id) &&
-            is_wanted(f, other))
-            return true;
-    }
-    return false;
 }
 
 /* Is somebody at work on what this client has posted? */
