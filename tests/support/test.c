@@ -2,6 +2,7 @@
 #include "support/test.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <limits.h>
 #include <malloc.h>
 #include <poll.h>
@@ -37,12 +38,33 @@ struct frame {
     const char *verdict; /* of the case that runs */
     FILE *results;       /* NULL: nobody asked for them */
     char program[64];
-    long descriptors; /* at the start */
-    size_t heap;      /* at the start */
-    atomic_long live; /* blocks of all test_mem */
+    long descriptors;    /* at the start */
+    size_t heap;         /* at the start */
+    atomic_long live;    /* blocks of all test_mem */
+    atomic_long threads; /* created so far */
 };
 
 static struct frame frame;
+
+/*
+ * Counts the threads that a program creates, those of libraries too: tests/programs.txt
+ * says which programs do, and those run under TSan. A sanitizer has its own function of
+ * this name.
+ */
+#if !TEST_SANITIZED
+typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+int
+pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+               void *user)
+{
+    create_fn *create;
+
+    *(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
+    atomic_fetch_add(&frame.threads, 1);
+    return create(thread, attr, run, user);
+}
+#endif
 
 static long
 descriptors_open(void)
@@ -96,6 +118,7 @@ baseline_take(void)
     fflush(stdout);
     frame.descriptors = descriptors_open();
     frame.heap = heap_in_use();
+    atomic_store(&frame.threads, 0);
 }
 
 static bool
@@ -124,12 +147,18 @@ record(const char *name, const char *verdict)
 }
 
 static void
-frame_open(const char *file, size_t count)
+frame_name(const char *file)
 {
     const char *base = strrchr(file, '/');
-    const char *path = getenv("MCP_TEST_RESULTS");
 
     snprintf(frame.program, sizeof frame.program, "%s", base ? base + 1 : file);
+}
+
+static void
+frame_open(size_t count)
+{
+    const char *path = getenv("MCP_TEST_RESULTS");
+
     if (path)
         frame.results = fopen(path, "w");
     if (frame.results)
@@ -158,32 +187,56 @@ case_end(void **state)
     return 0;
 }
 
+/* Fills in what cmocka runs: the cases whose names hold the text of MCP_TEST_CASE. */
+static size_t
+cases_choose(struct CMUnitTest *tests, const struct test_case *cases, size_t count)
+{
+    const char *wanted = getenv("MCP_TEST_CASE");
+    size_t i, chosen = 0;
+
+    for (i = 0; i < count; i++) {
+        if (wanted && !strstr(cases[i].name, wanted))
+            continue;
+        tests[chosen++] = (struct CMUnitTest){
+            .name = cases[i].name,
+            .test_func = case_run,
+            .teardown_func = case_end,
+            .initial_state = (void *)(uintptr_t)&cases[i]};
+    }
+    if (chosen == 0)
+        fprintf(stderr, "%s: no case is named %s\n", frame.program, wanted);
+    return chosen;
+}
+
+static void
+frame_close(bool kept)
+{
+    record("baseline", kept ? "PASS" : "FAIL");
+    if (frame.results) {
+        fprintf(frame.results, "#threads\t%ld\n", atomic_load(&frame.threads));
+        fclose(frame.results);
+    }
+}
+
 int
 test_main(const char *file, const struct test_case *cases, size_t count)
 {
     struct CMUnitTest *tests = calloc(count, sizeof *tests);
-    size_t i;
     int failed;
     bool kept;
 
     if (!tests)
         return 1;
-    for (i = 0; i < count; i++) {
-        tests[i].name = cases[i].name;
-        tests[i].test_func = case_run;
-        tests[i].teardown_func = case_end;
-        tests[i].initial_state = (void *)(uintptr_t)&cases[i];
-    }
-    frame_open(file, count);
+    frame_name(file);
+    count = cases_choose(tests, cases, count);
+    frame_open(count);
     baseline_take();
     failed = _cmocka_run_group_tests(frame.program, tests, count, NULL, NULL);
     /* a failed case may have left its things behind: that is not a second fault */
     kept = baseline_kept() || failed;
-    record("baseline", kept ? "PASS" : "FAIL");
-    if (frame.results)
-        fclose(frame.results);
+    frame_close(kept);
     free(tests);
-    return failed || !kept;
+    return failed || !kept || count == 0;
 }
 
 void

@@ -19,7 +19,8 @@
  * The program has a time limit, and closes with one more case, `baseline`: the open
  * descriptors and the heap are what they were at its start. Each verdict is written to
  * the file that MCP_TEST_RESULTS names, as soon as it is known, so that a crash loses
- * nothing (see scripts/run-tests).
+ * nothing (see scripts/run-tests). MCP_TEST_CASE chooses the cases whose names hold its
+ * text (see scripts/check).
  */
 #ifndef TESTS_SUPPORT_TEST_H
 #define TESTS_SUPPORT_TEST_H
