@@ -7,7 +7,8 @@ FUZZ_RUNS ?=
 werror = $(if $(CI),-DMCP_WERROR=ON)
 build = cmake --preset $(1) $(werror) >/dev/null && cmake --build --preset $(1)
 
-.PHONY: all demo test peers conformance bench fuzz install clean ci format tidy coverage
+.PHONY: all demo test quick check peers conformance bench fuzz install clean ci deep stress \
+	format tidy coverage
 
 all:
 	@scripts/setup build && $(call build,release)
@@ -17,6 +18,19 @@ demo:
 
 test:
 	@scripts/setup test && $(call build,release) --target all tests && scripts/run-tests build
+
+quick: # the tests of single parts: seconds, not minutes
+	@scripts/setup test && $(call build,release) --target all tests_units && \
+		scripts/run-tests build --without '^(end|servers|checks)/'
+
+check: # one program, or one case of it: make check T=core/leg, make check T=core/leg:A4
+	@test -n '$(T)' || { echo 'usage: make check T=FOLDER/NOUN[:CASE]' >&2; exit 2; }
+	@scripts/setup test && cmake --preset release $(werror) >/dev/null && \
+		scripts/check build $(T)
+
+stress: # all programs, N times, beside busy processes, with threads stopped at random
+	@scripts/setup test && $(call build,release) --target all tests stall && \
+		scripts/stress build $(N)
 
 peers: # what others wrote, from the npm registry, against ours
 	@scripts/setup peers && cmake --preset release $(werror) >/dev/null && scripts/peers build
@@ -44,11 +58,14 @@ clean:
 ci:
 	@.ci/run
 
+deep: # what takes too long for every change: before a release
+	@.ci/run --deep
+
 format: # rewrites; CI only checks
 	@scripts/setup peers && scripts/format --write
 
 tidy:
-	@scripts/setup peers && $(call build,clang) && scripts/tidy build-clang
+	@scripts/setup peers && cmake --preset asan >/dev/null && scripts/tidy build-asan
 
 coverage:
 	@scripts/setup peers && $(call build,coverage) && scripts/run-tests build-coverage && scripts/coverage build-coverage
