@@ -241,7 +241,6 @@ what_is_answered_conforms_to_the_schema(void **state)
     const char *line;
     struct raw raw;
 
-    conforms_or_skip(RAW_MODERN);
     raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
     add_template(&raw, MCP_TEMPLATE(.uri_template = "x://{y}", .name = "n",
                                     .reply = nothing, .complete = handler));

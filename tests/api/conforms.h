@@ -1,39 +1,24 @@
-/* api/conforms.h - what is answered is what the protocol's own schemas say */
+/* api/conforms.h - what is answered is what the schemas of the protocol say */
 #ifndef TESTS_API_CONFORMS_H
 #define TESTS_API_CONFORMS_H
 
 #include <mcp/schema.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "support/data.h"
 #include "support/test.h"
 
-/* The schema of a type, in the newest revision of an era. Skips the case if it is not at
- * hand. */
+/* The schema of a type, out of the schemas of a revision in that file. */
 static inline mcp_schema *
-conforms_schema(bool modern, const char *type)
+conforms_schema(const char *path, const char *type)
 {
-    char path[64], text[128];
-    const char *file_name;
-    char *whole;
-    mcp_schema_set *set;
+    mcp_schema_set *set = mcp_schema_set_new(NULL);
+    mcp_doc *doc = data_read(path), *ref;
     mcp_schema *schema = NULL;
-    mcp_doc *doc, *ref;
-    size_t len;
-    FILE *file;
+    char text[128];
 
-    snprintf(path, sizeof(path), "mcp-schema/%s.json",
-             modern ? "2026-07-28" : "2025-11-25");
-    file_name = test_data(path); /* or skips */
-    whole = malloc(1 << 20);
-    set = mcp_schema_set_new(NULL);
-    file = fopen(file_name, "rb");
-    assert_non_null(file);
-    len = fread(whole, 1, 1 << 20, file);
-    fclose(file);
-    assert_int_equal(mcp_doc_parse(whole, len, NULL, &doc, NULL), 0);
-    free(whole);
+    assert_non_null(doc);
     assert_int_equal(mcp_schema_set_add(set, "urn:mcp", doc, NULL), 0);
     snprintf(text, sizeof(text), "{\"$ref\":\"urn:mcp#/$defs/%s\"}", type);
     assert_int_equal(mcp_doc_parse(text, strlen(text), NULL, &ref, NULL), 0);
@@ -46,18 +31,10 @@ conforms_schema(bool modern, const char *type)
     return schema;
 }
 
-/* First of all in a case: what is skipped later would leak. */
 static inline void
-conforms_or_skip(bool modern)
+conforms_to(const char *path, const char *line, const char *type)
 {
-    mcp_schema_free(conforms_schema(modern, "Tool"));
-}
-
-/* The result in this line is of that type. */
-static inline void
-conforms(const char *line, bool modern, const char *type)
-{
-    mcp_schema *schema = conforms_schema(modern, type);
+    mcp_schema *schema = conforms_schema(path, type);
     mcp_error err = {0};
     mcp_doc *doc;
 
@@ -67,6 +44,21 @@ conforms(const char *line, bool modern, const char *type)
         fail_msg("%s: %s: %s", type, err.message, line);
     mcp_doc_free(doc);
     mcp_schema_free(schema);
+}
+
+/* The result in this line is of that type, in the newest revision of an era: by our
+ * schemas, and by the published ones where they are at hand. */
+static inline void
+conforms(const char *line, bool modern, const char *type)
+{
+    const char *revision = modern ? DATA_MODERN : DATA_LEGACY;
+    char name[64];
+
+    snprintf(name, sizeof(name), "schema/%s.json", revision);
+    conforms_to(data_own(name), line, type);
+    snprintf(name, sizeof(name), "mcp-schema/%s.json", revision);
+    if (data_published(name))
+        conforms_to(data_published(name), line, type);
 }
 
 #endif

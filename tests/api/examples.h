@@ -1,27 +1,24 @@
-/* examples.h - the published example messages, one at a time, and JSON out of parts */
+/* examples.h - the example messages, one at a time, and JSON out of parts */
 #ifndef TESTS_API_EXAMPLES_H
 #define TESTS_API_EXAMPLES_H
 
-#include <dirent.h>
 #include <mcp/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/data.h"
 #include "support/test.h"
 
-#define EXAMPLES "mcp-schema/2026-07-28-examples"
-
 struct example {
-    char name[600]; /* folder/file */
-    mcp_doc *doc;
+    const char *name; /* type/name */
     const mcp_json *root;
     char *text; /* on one line */
 };
 
-/* How the examples of one folder are consumed: feed does it, arg is its own. */
+/* How the examples of one type are consumed: feed does it, arg is its own. */
 struct way {
-    const char *folder;
+    const char *type;
     void (*feed)(const struct example *example, const char *arg);
     const char *arg;
 };
@@ -87,52 +84,21 @@ embed(const char *around, const char *part)
 }
 
 static inline void
-example_load(struct example *example, const char *root, const char *folder,
-             const char *file)
+example_feed(const struct data_message *message, void *user)
 {
-    static char text[1 << 20];
-    char path[1200];
-    size_t len;
-    FILE *in;
+    const struct way *way = user;
+    const struct example example = {message->name, message->value,
+                                    text_of(message->value)};
 
-    snprintf(example->name, sizeof example->name, "%.250s/%.250s", folder, file);
-    snprintf(path, sizeof path, "%s/%s", root, example->name);
-    in = fopen(path, "rb");
-    assert_non_null(in);
-    len = fread(text, 1, sizeof text - 1, in);
-    fclose(in);
-    text[len] = '\0';
-    example->doc = parse_text(text);
-    example->root = mcp_doc_root(example->doc);
-    example->text = text_of(example->root);
+    way->feed(&example, way->arg);
+    mcp_text_free(example.text, NULL);
 }
 
-/* Feed each example of a folder; returns how many there are. */
+/* Feed each example of a type; returns how many there are. */
 static inline size_t
-each_example(const struct way *way)
+each_example(struct way *way)
 {
-    const char *root = test_data(EXAMPLES);
-    struct example example;
-    struct dirent *entry;
-    size_t count = 0;
-    char path[1200];
-    DIR *dir;
-
-    snprintf(path, sizeof path, "%s/%s", root, way->folder);
-    dir = opendir(path);
-    if (!dir)
-        return 0;
-    for (entry = readdir(dir); entry; entry = readdir(dir)) {
-        if (!strstr(entry->d_name, ".json"))
-            continue;
-        example_load(&example, root, way->folder, entry->d_name);
-        way->feed(&example, way->arg);
-        mcp_text_free(example.text, NULL);
-        mcp_doc_free(example.doc);
-        count++;
-    }
-    closedir(dir);
-    return count;
+    return data_each_message(DATA_MODERN, way->type, example_feed, way);
 }
 
 #endif

@@ -321,13 +321,26 @@ play_round(struct ears *e, const struct example *example, const char *asks)
     return script_line(&e->f.s, "tools/call", 2);
 }
 
+/* A handler got these params: NULL, if the request has none. */
+static void
+expect_heard(const struct example *example, const char *text, const mcp_json *params)
+{
+    mcp_doc *heard = text ? parse_text(text) : NULL;
+
+    if (params)
+        expect_equal(example, mcp_doc_root(heard), params);
+    else
+        assert_null(text);
+    mcp_doc_free(heard);
+}
+
 /* A result that asks, or the requests in it; arg: the result around them. Every handler
  * got its params, and every answer and the state went back. */
 static void
 input_required(const struct example *example, const char *arg)
 {
     char *whole = embed(arg, example->text);
-    mcp_doc *result_doc = parse_text(whole), *retry, *heard;
+    mcp_doc *result_doc = parse_text(whole), *retry;
     const mcp_json *asks = mcp_doc_root(result_doc), *again, *state;
     mcp_json_iterator it;
     struct ears e;
@@ -341,9 +354,7 @@ input_required(const struct example *example, const char *arg)
         expect_equal(example, mcp_json_get(again, "requestState"), state);
     for (it = mcp_json_each(mcp_json_get(asks, "inputRequests")); mcp_json_next(&it);
          i++) {
-        heard = parse_text(e.asked[i] ? e.asked[i] : "null");
-        expect_equal(example, mcp_doc_root(heard), mcp_json_get(it.value, "params"));
-        mcp_doc_free(heard);
+        expect_heard(example, e.asked[i], mcp_json_get(it.value, "params"));
         assert_non_null(mcp_json_get(mcp_json_get(again, "inputResponses"),
                                      mcp_json_string(it.key, "")));
     }
@@ -410,29 +421,46 @@ on_step(mcp_call *call, double progress, double total, const char *message, void
     atomic_fetch_add(&s->count, 1);
 }
 
+/* A call under the id that is the example's token is told what the example says. */
+static void
+expect_progress(struct ears *e, const mcp_json *params, const char *line)
+{
+    const char *token = mcp_json_string(mcp_json_get(params, "progressToken"), "");
+    struct steps steps = {.count = 0};
+    const mcp_call_options opt = MCP_CALL_OPTIONS(.id = MCP_TEXT_ID(token),
+                                                  .on_progress = on_step,
+                                                  .user = &steps);
+    char *asked = fill("\"progressToken\":\"%s\"", token);
+    char *answer = fill("{\"jsonrpc\":\"2.0\",\"id\":\"%s\"," COMPLETE "}", token);
+    mcp_call *call;
+
+    assert_int_equal(
+        mcp_client_start_tool(e->f.client, "hang", NULL, &opt, NULL, NULL, &call), 0);
+    (void)script_line(&e->f.s, asked, 1);
+    script_say(&e->f.s, line);
+    script_say(&e->f.s, answer);
+    assert_int_equal(mcp_call_wait(call, WAIT_MS, NULL, NULL), 0);
+    assert_int_equal(atomic_load(&steps.count), 1);
+    assert_true(steps.progress ==
+                mcp_json_number(mcp_json_get(params, "progress"), -1));
+    assert_true(steps.total == mcp_json_number(mcp_json_get(params, "total"), -1));
+    assert_string_equal(steps.message,
+                        mcp_json_string(mcp_json_get(params, "message"), ""));
+    mcp_call_free(call);
+    free(answer);
+    free(asked);
+}
+
 /* arg: the text around it that makes it a whole message. */
 static void
 progress(const struct example *example, const char *arg)
 {
+    const mcp_json *inside = mcp_json_get(example->root, "params");
     char *line = embed(arg, example->text);
-    struct steps steps = {.count = 0};
-    const mcp_call_options opt = MCP_CALL_OPTIONS(.id = MCP_TEXT_ID("oivaizmir"),
-                                                  .on_progress = on_step,
-                                                  .user = &steps);
-    mcp_call *call;
     struct ears e;
 
     ears_open(&e);
-    assert_int_equal(
-        mcp_client_start_tool(e.f.client, "hang", NULL, &opt, NULL, NULL, &call), 0);
-    (void)script_line(&e.f.s, "\"progressToken\":\"oivaizmir\"", 1);
-    script_say(&e.f.s, line);
-    script_say(&e.f.s, "{\"jsonrpc\":\"2.0\",\"id\":\"oivaizmir\"," COMPLETE "}");
-    assert_int_equal(mcp_call_wait(call, WAIT_MS, NULL, NULL), 0);
-    assert_int_equal(atomic_load(&steps.count), 1);
-    assert_true(steps.progress == 50 && steps.total == 100);
-    assert_string_equal(steps.message, "Reticulating splines...");
-    mcp_call_free(call);
+    expect_progress(&e, inside ? inside : example->root, line);
     ears_close(&e);
     free(line);
 }

@@ -1,5 +1,5 @@
 /*
- * examples_test.c - every published example message is consumed by a server or a client
+ * examples_test.c - every example message is consumed by a server or a client
  *
  * The table below says how each kind is: what a client says is fed to a real server,
  * what a server says to a real client that has asked for it, and parts are put into a
@@ -187,6 +187,8 @@ static const struct way ways[] = {
     {"InputResponses", responses_of_both, "ask_both"},
     {"InternalError", error, "tools/call"},
     {"InvalidParamsError", error, "tools/call"},
+    {"InvalidRequestError", error, "tools/call"},
+    {"LegacyTitledEnumSchema", form_member, FORM},
     {"ListPromptsRequest", request, NULL},
     {"ListPromptsResult", result, "prompts/list"},
     {"ListPromptsResultResponse", answer_as_it_is, "prompts/list"},
@@ -213,13 +215,16 @@ static const struct way ways[] = {
     {"ParseError", error, "tools/call"},
     {"ProgressNotification", progress, AS_IT_IS},
     {"ProgressNotificationParams", progress, NOTE_OF("progress")},
+    {"Prompt", part, "prompts/list " LISTS("prompts")},
     {"PromptListChangedNotification", list_changed, "prompts"},
     {"ReadResourceRequest", request, NULL},
+    {"ReadResourceRequestParams", params, "resources/read"},
     {"ReadResourceResult", result, "resources/read"},
     {"ReadResourceResultResponse", answer_as_it_is, "resources/read"},
     {"Resource", part, "resources/list " LISTS("resources")},
     {"ResourceLink", content, NULL},
     {"ResourceListChangedNotification", list_changed, "resources"},
+    {"ResourceTemplate", part, "resources/templates/list " LISTS("resourceTemplates")},
     {"ResourceUpdatedNotification", updated, NULL},
     {"ResourceUpdatedNotificationParams", updated_params, NULL},
     {"Root", root, "ask_roots"},
@@ -254,33 +259,32 @@ enum { WAYS = sizeof ways / sizeof ways[0] };
 /* ---- the cases ----------------------------------------------------------- */
 
 static void
-every_kind_of_example_is_in_the_table(void **state)
+kind_is_in_the_table(const struct data_message *message, void *user)
 {
-    const char *path = test_data(EXAMPLES);
-    struct dirent *entry;
-    DIR *dir = opendir(path);
     size_t i;
 
+    (void)user;
+    for (i = 0; i < WAYS && strcmp(ways[i].type, message->type) != 0;)
+        i++;
+    if (i == WAYS)
+        fail_msg("no test consumes the examples of %s", message->type);
+}
+
+static void
+every_kind_of_example_is_in_the_table(void **state)
+{
     (void)state;
-    assert_non_null(dir);
-    for (entry = readdir(dir); entry; entry = readdir(dir)) {
-        if (entry->d_name[0] == '.')
-            continue;
-        for (i = 0; i < WAYS && strcmp(ways[i].folder, entry->d_name) != 0;)
-            i++;
-        if (i == WAYS)
-            fail_msg("nobody consumes the examples of %s", entry->d_name);
-    }
-    closedir(dir);
+    assert_true(data_each_message(DATA_MODERN, NULL, kind_is_in_the_table, NULL) >=
+                WAYS);
 }
 
 static void
 consumed(void **state)
 {
-    const struct way *way = *state;
+    struct way *way = *state;
 
     if (each_example(way) == 0)
-        fail_msg("there is no example of %s", way->folder);
+        fail_msg("there is no example of %s", way->type);
 }
 
 int
@@ -293,7 +297,7 @@ main(void)
 
     memcpy(copies, ways, sizeof ways);
     for (size_t i = 0; i < WAYS; i++) {
-        snprintf(names[i], sizeof names[i], "%s_is_consumed", ways[i].folder);
+        snprintf(names[i], sizeof names[i], "%s_is_consumed", ways[i].type);
         cases[i + 1] = (struct test_case)TEST_AS(names[i], consumed, &copies[i]);
     }
     return test_main(__FILE__, cases, WAYS + 1);

@@ -192,7 +192,6 @@ what_is_answered_conforms_to_the_schema(void **state)
     const mcp_icon icons[] = {{.src = "https://example.org/i.png"}, {0}};
     struct raw raw;
 
-    conforms_or_skip(RAW_MODERN);
     raw_make(&raw, MCP_SERVER_OPTIONS(.page = 1));
     add(&raw,
         MCP_PROMPT(.name = "p", .title = "P", .description = "d", .arguments = shown,

@@ -295,7 +295,6 @@ what_is_answered_conforms_to_the_schema(void **state)
     const mcp_icon icons[] = {{.src = "https://example.org/i.png"}, {0}};
     struct raw raw;
 
-    conforms_or_skip(RAW_MODERN);
     raw_make(&raw, MCP_SERVER_OPTIONS(.page = 1));
     add(&raw, MCP_RESOURCE(.uri = "a:b", .name = "b", .title = "B", .description = "d",
                            .mime_type = "x/y", .bytes = 9, .audience = MCP_FOR_USER,

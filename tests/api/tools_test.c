@@ -311,7 +311,6 @@ what_is_answered_conforms_to_the_schema(void **state)
                               {0}};
     struct raw raw;
 
-    conforms_or_skip(RAW_MODERN);
     raw_make(&raw, MCP_SERVER_OPTIONS(.page = 1));
     raw_tool(&raw,
              MCP_TOOL(.name = "all", .title = "All", .description = "says all",
