@@ -1,116 +1,96 @@
-/* json/schema_protocol_test.c - the protocol's own schemas compile, its examples conform */
-#include <dirent.h>
-#include <limits.h>
-
+/* json/schema_protocol_test.c - the protocol's schemas compile, its examples conform */
+#include "support/data.h"
 #include "json/schema_fixture.h"
 
-#define EXAMPLES "mcp-schema/2026-07-28-examples"
-
-static mcp_doc *
-doc_of_file(const char *path)
+/* Calls fn with the path of a revision's schema: ours, and the published one where that
+ * is at hand. */
+static void
+each_schema(const char *revision, void (*fn)(const char *path, const char *revision))
 {
-    FILE *file = fopen(path, "rb");
-    char *text = malloc(1 << 20);
-    mcp_doc *doc = NULL;
-    size_t len;
+    char name[64];
 
-    assert_non_null(file);
-    assert_non_null(text);
-    len = fread(text, 1, 1 << 20, file);
-    fclose(file);
-    assert_int_equal(mcp_doc_parse(text, len, NULL, &doc, NULL), 0);
-    free(text);
-    return doc;
+    snprintf(name, sizeof name, "schema/%s.json", revision);
+    fn(data_own(name), revision);
+    snprintf(name, sizeof name, "mcp-schema/%s.json", revision);
+    if (data_published(name))
+        fn(data_published(name), revision);
+}
+
+static void
+schema_compiles(const char *path, const char *revision)
+{
+    mcp_doc *doc = data_read(path);
+    mcp_schema *schema = NULL;
+    mcp_error err;
+
+    assert_non_null(doc);
+    if (mcp_schema_compile(mcp_doc_root(doc), NULL, &schema, &err) < 0)
+        fail_msg("%s: %s", revision, err.message);
+    mcp_schema_free(schema);
+    mcp_doc_free(doc);
 }
 
 static void
 schema_of_each_revision_compiles(void **state)
 {
-    static const char *const names[] = {
-        "mcp-schema/2025-03-26.json", "mcp-schema/2025-06-18.json",
-        "mcp-schema/2025-11-25.json", "mcp-schema/2026-07-28.json"};
-
     (void)state;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        mcp_doc *doc = doc_of_file(test_data(names[i]));
-        mcp_schema *schema = NULL;
-        mcp_error err;
+    each_schema("2025-03-26", schema_compiles);
+    each_schema("2025-06-18", schema_compiles);
+    each_schema("2025-11-25", schema_compiles);
+    each_schema("2026-07-28", schema_compiles);
+}
 
-        if (mcp_schema_compile(mcp_doc_root(doc), NULL, &schema, &err) < 0)
-            fail_msg("%s: %s", names[i], err.message);
-        mcp_schema_free(schema);
-        mcp_doc_free(doc);
-    }
+/* The schema in that file as urn:mcp. */
+static mcp_schema_set *
+set_of(const char *path)
+{
+    mcp_schema_set *set = mcp_schema_set_new(NULL);
+    mcp_doc *doc = data_read(path);
+
+    assert_non_null(set);
+    assert_non_null(doc);
+    assert_int_equal(mcp_schema_set_add(set, "urn:mcp", doc, NULL), 0);
+    mcp_doc_free(doc);
+    return set;
 }
 
 static void
-file_conforms(const mcp_schema *schema, const char *path)
+message_conforms(const struct data_message *message, void *user)
 {
-    mcp_doc *doc = doc_of_file(path);
+    const mcp_schema_options opt = MCP_SCHEMA_OPTIONS(.set = user,
+                                                      .assert_formats = true);
     mcp_error err = {0};
+    mcp_schema *schema;
+    char text[400];
 
-    if (mcp_schema_check(schema, mcp_doc_root(doc), NULL, &err) < 0)
-        fail_msg("%s: %s", path, err.message);
-    mcp_doc_free(doc);
+    snprintf(text, sizeof text, "{'$ref':'urn:mcp#/$defs/%.200s'}", message->type);
+    schema = schema_with(text, &opt);
+    if (mcp_schema_check(schema, message->value, NULL, &err) < 0)
+        fail_msg("%s, %s: %s", message->revision, message->name, err.message);
+    mcp_schema_free(schema);
 }
 
-/* The examples of one type, which the folder is named by. */
-static size_t
-folder_conforms(const char *root, const char *type, const mcp_schema_set *set)
+static void
+messages_conform(const char *path, const char *revision)
 {
-    const mcp_schema_options opt = MCP_SCHEMA_OPTIONS(.set = set,
-                                                      .assert_formats = true);
-    char text[400], path[PATH_MAX];
-    struct dirent *entry;
-    mcp_schema *schema;
-    size_t count = 0;
-    DIR *dir;
+    mcp_schema_set *set = set_of(path);
 
-    snprintf(text, sizeof text, "{'$ref':'urn:mcp#/$defs/%.200s'}", type);
-    schema = schema_with(text, &opt);
-    snprintf(path, sizeof path, "%.2000s/%.255s", root, type);
-    dir = opendir(path);
-    assert_non_null(dir);
-    for (entry = readdir(dir); entry; entry = readdir(dir)) {
-        if (!strstr(entry->d_name, ".json"))
-            continue;
-        snprintf(path, sizeof path, "%.2000s/%.255s/%.255s", root, type, entry->d_name);
-        file_conforms(schema, path);
-        count++;
-    }
-    closedir(dir);
-    mcp_schema_free(schema);
-    return count;
+    assert_true(data_each_message(revision, NULL, message_conforms, set) >= 100);
+    mcp_schema_set_free(set);
 }
 
 static void
 every_published_example_conforms_to_its_type(void **state)
 {
-    mcp_doc *protocol = doc_of_file(test_data("mcp-schema/2026-07-28.json"));
-    const char *root = test_data(EXAMPLES);
-    mcp_schema_set *set = mcp_schema_set_new(NULL);
-    struct dirent *entry;
-    size_t count = 0;
-    DIR *dir = opendir(root);
-
     (void)state;
-    assert_int_equal(mcp_schema_set_add(set, "urn:mcp", protocol, NULL), 0);
-    mcp_doc_free(protocol);
-    assert_non_null(dir);
-    for (entry = readdir(dir); entry; entry = readdir(dir)) {
-        if (entry->d_name[0] != '.')
-            count += folder_conforms(root, entry->d_name, set);
-    }
-    closedir(dir);
-    assert_true(count >= 100);
-    mcp_schema_set_free(set);
+    each_schema(DATA_MODERN, messages_conform);
+    each_schema(DATA_LEGACY, messages_conform);
 }
 
 static void
-message_of_another_type_does_not_conform(void **state)
+others_do_not_conform(const char *path, const char *revision)
 {
-    mcp_doc *protocol = doc_of_file(test_data("mcp-schema/2026-07-28.json"));
-    mcp_schema_set *set = mcp_schema_set_new(NULL);
+    mcp_schema_set *set = set_of(path);
     const mcp_schema_options opt = MCP_SCHEMA_OPTIONS(.set = set);
     static const struct {
         const char *type, *value, *message;
@@ -126,8 +106,7 @@ message_of_another_type_does_not_conform(void **state)
          "{'resultType':'complete','content':[{'type':'text'}]}", "/content/0"},
     };
 
-    (void)state;
-    assert_int_equal(mcp_schema_set_add(set, "urn:mcp", protocol, NULL), 0);
+    (void)revision;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         mcp_schema *schema = schema_with(rows[i].type, &opt);
         mcp_error err = {0};
@@ -137,38 +116,36 @@ message_of_another_type_does_not_conform(void **state)
             fail_msg("%s: %s", rows[i].value, err.message);
         mcp_schema_free(schema);
     }
-    mcp_doc_free(protocol);
     mcp_schema_set_free(set);
 }
 
-/* The schemas that the published elicitation requests ask for are forms. */
+static void
+message_of_another_type_does_not_conform(void **state)
+{
+    (void)state;
+    each_schema(DATA_MODERN, others_do_not_conform);
+}
+
+static void
+is_form(const struct data_message *message, void *user)
+{
+    mcp_error err = {0};
+
+    (void)user;
+    if (mcp_schema_check_form(mcp_json_get(message->value, "requestedSchema"), &err) <
+        0)
+        fail_msg("%s: %s", message->name, err.message);
+}
+
+/* The schemas that the elicitation requests ask for are forms. */
 static void
 published_forms_are_forms(void **state)
 {
-    const char *root = test_data(EXAMPLES "/ElicitRequestFormParams");
-    struct dirent *entry;
-    char path[PATH_MAX];
-    size_t count = 0;
-    DIR *dir = opendir(root);
+    static const char type[] = "ElicitRequestFormParams";
 
     (void)state;
-    assert_non_null(dir);
-    for (entry = readdir(dir); entry; entry = readdir(dir)) {
-        mcp_error err = {0};
-        mcp_doc *doc;
-
-        if (!strstr(entry->d_name, ".json"))
-            continue;
-        snprintf(path, sizeof path, "%.2000s/%.255s", root, entry->d_name);
-        doc = doc_of_file(path);
-        if (mcp_schema_check_form(mcp_json_get(mcp_doc_root(doc), "requestedSchema"),
-                                  &err) < 0)
-            fail_msg("%s: %s", path, err.message);
-        mcp_doc_free(doc);
-        count++;
-    }
-    closedir(dir);
-    assert_true(count > 0);
+    assert_true(data_each_message(DATA_MODERN, type, is_form, NULL) > 0);
+    assert_true(data_each_message(DATA_LEGACY, type, is_form, NULL) > 0);
 }
 
 TEST_MAIN(TEST(schema_of_each_revision_compiles),

@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
-#include <limits.h>
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
@@ -11,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -252,21 +250,6 @@ test_limit(unsigned seconds)
 {
     /* sanitizers make a program several times slower */
     alarm(TEST_SANITIZED ? seconds * 3 : seconds);
-}
-
-const char *
-test_data(const char *name)
-{
-    static char path[PATH_MAX];
-    const char *root = getenv("MCP_TEST_DATA");
-    struct stat st;
-
-    if (!root || !*root)
-        test_skip("MCP_TEST_DATA is not set");
-    snprintf(path, sizeof path, "%s/%s", root, name);
-    if (stat(path, &st) < 0)
-        test_skip(path);
-    return path;
 }
 
 /* Each block knows its size, so that realloc can always move and a use of the old block

@@ -83,10 +83,6 @@ void test_skip(const char *reason);
 /* Replaces the time limit, 60 s for the whole program, for the rest of it. */
 void test_limit(unsigned seconds);
 
-/* The path of a file of public test data below MCP_TEST_DATA, in a buffer that the next
- * call reuses. Skips the case if it is not there. */
-const char *test_data(const char *name);
-
 /*
  * Counting memory. Give &mem.allocator to what is tested. With fail_at = n (from 1) the
  * nth allocation from now on fails, and with fail_after all later ones too.
