@@ -17,7 +17,7 @@ demo:
 	@scripts/setup build && cmake --preset release $(werror) >/dev/null && cmake --build build --target demo && build/bin/demo
 
 test:
-	@scripts/setup test && $(call build,release) --target all tests && scripts/run-tests build
+	@scripts/setup test && scripts/test-data && $(call build,release) --target all tests && scripts/run-tests build
 
 quick: # the tests of single parts: seconds, not minutes
 	@scripts/setup test && $(call build,release) --target all tests_units && \
