@@ -5,13 +5,17 @@ A message is judged by the definition that names its method, by the generic one 
 does. A result is also judged by its method's own definition if the library made it; what
 tests let their handlers answer is dummy text and only has to be a result at all. Messages
 that differ in numbers and wording only are judged once.
+
+The schemas are ours, in tests/data/schema. If MCP_TEST_DATA has the published ones, a
+message has to be valid in both.
 """
 import collections
 import json
 import os
+import pathlib
 import sys
 
-from check import BUILD, case, finish, skip
+from check import BUILD, ROOT, case, finish, skip
 
 NAME = "messages_are_valid"
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
@@ -24,13 +28,16 @@ OWN_ERRORS = {-32020: "HeaderMismatchError", -32021: "MissingRequiredClientCapab
 SHOWN = 10  # faults told of one case
 
 
-def load(revision):
-    """{definition: validator} of a revision, or None if its schema is not at hand."""
-    path = os.path.join(os.environ["MCP_TEST_DATA"], "mcp-schema", revision + ".json")
-    if not os.path.exists(path):
-        return None
-    with open(path, encoding="utf-8") as file:
-        schema = json.load(file)
+def folders():
+    """Where the schemas of revisions are."""
+    yield ROOT / "tests/data/schema"
+    if os.environ.get("MCP_TEST_DATA"):
+        yield pathlib.Path(os.environ["MCP_TEST_DATA"]) / "mcp-schema"
+
+
+def load(path):
+    """{definition: validator} of the schema in a file."""
+    schema = json.loads(path.read_text(encoding="utf-8"))
     where = "$defs" if "$defs" in schema else "definitions"
     check = jsonschema.validators.validator_for(schema)
     return {name: (check({"$schema": schema["$schema"], where: schema[where],
@@ -39,10 +46,11 @@ def load(revision):
 
 
 class Schemas(dict):
-    """Those of all revisions, loaded when first asked for."""
+    """The definitions of each schema of a revision, loaded when first asked for."""
 
     def __missing__(self, revision):
-        self[revision] = load(revision)
+        paths = [folder / f"{revision}.json" for folder in folders()]
+        self[revision] = [load(path) for path in paths if path.exists()]
         return self[revision]
 
 
@@ -93,31 +101,35 @@ class Judge:
         return revision, method
 
     def call(self, entry, message):
+        """The revision, and what a schema's definitions have to judge."""
         revision = self.revision_of_call(entry, message)
-        definitions = self.schemas[revision]
+        kind = "Notification"
         if "id" in message:
             key = (entry["conversation"], entry["from"], json.dumps(message["id"]))
             self.asked[key] = revision, message["method"]
-        if not definitions:
-            return revision, []
-        kind = "Request" if "id" in message else "Notification"
-        wanted = [(name, message) for name in named(definitions, message["method"], kind)]
-        if revision == MODERN and "id" in message:
-            wanted.append(("RequestParams", message.get("params")))
-        return revision, wanted + [("JSONRPC" + kind, message)]
+            kind = "Request"
+
+        def wanted(definitions):
+            for name in named(definitions, message["method"], kind):
+                yield name, message
+            if revision == MODERN and kind == "Request":
+                yield "RequestParams", message.get("params")
+            yield "JSONRPC" + kind, message
+        return revision, wanted
 
     def answer(self, entry, message):
         revision, method = self.revision_of_answer(entry, message)
-        definitions = self.schemas[revision]
-        if not definitions:
-            return revision, []
-        if "error" in message:
-            wanted = [(first(definitions, "JSONRPCErrorResponse", "JSONRPCError"), message)]
-            own = OWN_ERRORS.get(message["error"].get("code"))
-            return revision, wanted + [(own, message)] * (own in definitions)
-        wanted = [(first(definitions, "JSONRPCResultResponse", "JSONRPCResponse"), message)]
-        own = OWN_RESULTS.get((entry["from"], method))
-        return revision, wanted + [(own, message["result"])] * (own in definitions)
+
+        def wanted(definitions):
+            if "error" in message:
+                yield first(definitions, "JSONRPCErrorResponse", "JSONRPCError"), message
+                own, value = OWN_ERRORS.get(message["error"].get("code")), message
+            else:
+                yield first(definitions, "JSONRPCResultResponse", "JSONRPCResponse"), message
+                own, value = OWN_RESULTS.get((entry["from"], method)), message["result"]
+            if own in definitions:
+                yield own, value
+        return revision, wanted
 
     def judge(self, program, entry):
         message = entry["message"]
@@ -128,14 +140,16 @@ class Judge:
         kind = self.call if "method" in message else self.answer
         revision, wanted = kind(entry, message)
         self.counts[revision, entry["from"]] += 1
-        for name, value in wanted:
-            key = revision, name, json.dumps(shape(value), sort_keys=True)
-            if key in self.known:
-                continue
-            self.known.add(key)
-            self.faults[revision, entry["from"]] += [
-                f"{program}: {name}: {error.message[:200]}\n    {json.dumps(message)[:300]}"
-                for error in self.schemas[revision][name][0].iter_errors(value)]
+        for number, definitions in enumerate(self.schemas[revision]):
+            for name, value in wanted(definitions):
+                key = revision, number, name, json.dumps(shape(value), sort_keys=True)
+                if key in self.known:
+                    continue
+                self.known.add(key)
+                self.faults[revision, entry["from"]] += [
+                    f"{program}: {name}: {error.message[:200]}\n"
+                    f"    {json.dumps(message)[:300]}"
+                    for error in definitions[name][0].iter_errors(value)]
 
 
 def shape(value, key=None):
@@ -154,9 +168,8 @@ def shape(value, key=None):
 
 def main():
     judge = Judge()
-    if not judge.schemas[MODERN] or not judge.schemas[LEGACY]:
-        skip(NAME, "MCP_TEST_DATA has no mcp-schema")
-        return
+    for revision in (MODERN, LEGACY):
+        assert len(judge.schemas[revision]) == len(list(folders())), revision
     for path in sorted((BUILD / "results").glob("*.wire")):
         with open(path, encoding="utf-8") as lines:
             for line in lines:
@@ -178,10 +191,8 @@ try:
     import jsonschema
 except ImportError:
     jsonschema = None
-if not os.environ.get("MCP_TEST_DATA"):
-    skip(NAME, "MCP_TEST_DATA is not set")
-elif not jsonschema:
-    skip(NAME, f"{sys.executable} has no module jsonschema")
-else:
+if jsonschema:
     main()
+else:
+    skip(NAME, f"{sys.executable} has no module jsonschema")
 finish()
