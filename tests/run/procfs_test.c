@@ -59,14 +59,15 @@ all_of_a_large_folder(void **state)
         close(fds[i]);
 }
 
-/* In a pid namespace with the /proc of the one around it. */
+/* In a pid namespace with the /proc of the one around it. Without root that takes a user
+ * namespace as well. */
 static int
 check_foreign(void)
 {
     int status;
     pid_t pid;
 
-    if (unshare(CLONE_NEWPID) != 0)
+    if (unshare(CLONE_NEWPID) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0)
         return 77;
     pid = fork();
     if (pid == 0)
