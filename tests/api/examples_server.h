@@ -170,12 +170,18 @@ offer_rest(mcp_server *server)
 }
 
 static void
-server_open(struct raw *raw)
+server_open_in(struct raw *raw, bool modern)
 {
     raw_make(raw, MCP_SERVER_OPTIONS(.page = 0));
     offer_tools(raw);
     offer_rest(raw->server);
-    raw_start(raw, true);
+    raw_start(raw, modern);
+}
+
+static void
+server_open(struct raw *raw)
+{
+    server_open_in(raw, true);
 }
 
 /* ---- asking it ----------------------------------------------------------- */
@@ -212,6 +218,31 @@ request(const struct example *example, const char *arg)
     raw_send(&raw, example->text);
     expect_result(&raw, example, example->root);
     raw_done(&raw);
+}
+
+/* A whole request of the legacy era. A cursor that the server has not made is refused;
+ * progress comes before the answer. */
+static void
+legacy_request(const struct data_message *message, void *user)
+{
+    const struct example example = {message->name, message->value,
+                                    text_of(message->value)};
+    const mcp_json *params = mcp_json_get(message->value, "params");
+    bool refused = mcp_json_get(params, "cursor") != NULL;
+    struct raw raw;
+    mcp_doc *doc;
+
+    (void)user;
+    server_open_in(&raw, false);
+    raw_send(&raw, example.text);
+    if (mcp_json_get(mcp_json_get(params, "_meta"), "progressToken"))
+        (void)raw_expect(&raw, "notifications/progress");
+    doc = answer_to(&raw, &example, mcp_json_get(message->value, "id"));
+    if (!mcp_json_get(mcp_doc_root(doc), refused ? "error" : "result"))
+        fail_msg("%s: %s", message->name, raw.in);
+    mcp_doc_free(doc);
+    raw_done(&raw);
+    mcp_text_free(example.text, NULL);
 }
 
 /* The params of one: arg is its method. If they have a token, progress comes first. */

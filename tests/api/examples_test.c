@@ -279,6 +279,20 @@ every_kind_of_example_is_in_the_table(void **state)
 }
 
 static void
+requests_of_the_legacy_era_are_answered(void **state)
+{
+    static const char *const types[] = {
+        "CallToolRequest",      "CompleteRequest",  "GetPromptRequest",
+        "ListPromptsRequest",   "ListToolsRequest", "ListResourceTemplatesRequest",
+        "ListResourcesRequest", "PingRequest",      "ReadResourceRequest",
+        "SetLevelRequest",      "SubscribeRequest", "UnsubscribeRequest"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        assert_true(data_each_message(DATA_LEGACY, types[i], legacy_request, NULL) > 0);
+}
+
+static void
 consumed(void **state)
 {
     struct way *way = *state;
@@ -290,7 +304,7 @@ consumed(void **state)
 int
 main(void)
 {
-    static struct test_case cases[WAYS + 1] = {
+    static struct test_case cases[WAYS + 2] = {
         TEST(every_kind_of_example_is_in_the_table)};
     static char names[WAYS][80];
     static struct way copies[WAYS];
@@ -300,5 +314,6 @@ main(void)
         snprintf(names[i], sizeof names[i], "%s_is_consumed", ways[i].type);
         cases[i + 1] = (struct test_case)TEST_AS(names[i], consumed, &copies[i]);
     }
-    return test_main(__FILE__, cases, WAYS + 1);
+    cases[WAYS + 1] = (struct test_case)TEST(requests_of_the_legacy_era_are_answered);
+    return test_main(__FILE__, cases, WAYS + 2);
 }
