@@ -2,8 +2,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 600
-FUZZ_RUNS ?=
-# warnings are errors for us, not for who builds with a compiler we have not seen
+# warnings are errors in CI, not for a user whose compiler we have not seen
 werror = $(if $(CI),-DMCP_WERROR=ON)
 build = cmake --preset $(1) $(werror) >/dev/null && cmake --build --preset $(1)
 
@@ -17,7 +16,7 @@ demo:
 	@scripts/setup build && cmake --preset release $(werror) >/dev/null && cmake --build build --target demo && build/bin/demo
 
 test:
-	@scripts/setup test && scripts/test-data && $(call build,release) --target all tests && scripts/run-tests build
+	@scripts/setup test && $(call build,release) --target all tests && scripts/run-tests build
 
 quick: # the tests of single parts: seconds, not minutes
 	@scripts/setup test && $(call build,release) --target all tests_units && \
@@ -25,8 +24,8 @@ quick: # the tests of single parts: seconds, not minutes
 
 check: # one program, or one case of it: make check T=core/leg, make check T=core/leg:A4
 	@test -n '$(T)' || { echo 'usage: make check T=FOLDER/NOUN[:CASE]' >&2; exit 2; }
-	@scripts/setup test && cmake --preset release $(werror) >/dev/null && \
-		scripts/check build $(T)
+	@scripts/setup test && scripts/test-data && \
+		cmake --preset release $(werror) >/dev/null && scripts/check build '$(T)'
 
 stress: # all programs, N times, beside busy processes, with threads stopped at random
 	@scripts/setup test && $(call build,release) --target all tests stall && \
@@ -47,7 +46,7 @@ bench: all # beside Ajv and the TypeScript SDK, if npm can bring them
 		echo && build/bin/bench-http-client
 
 fuzz:
-	@scripts/setup peers && $(call build,fuzz) && scripts/fuzz build-fuzz $(FUZZ_SECONDS) $(FUZZ_RUNS)
+	@scripts/setup peers && $(call build,fuzz) && scripts/fuzz build-fuzz $(FUZZ_SECONDS)
 
 install: # builds as it is: installs no packages
 	@$(call build,release) && DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
