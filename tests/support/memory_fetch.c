@@ -138,14 +138,15 @@ static const char *
 head_find_nth(const struct mcpi_fetch_head *head, const char *name, unsigned number)
 {
     const struct memory_fetch *f = MCPI_CONTAINER(head, struct memory_fetch, head);
-    const char *at = f->head_lines;
+    size_t at = 0;
 
-    while (at < f->head_lines + f->head_len) {
-        const char *value = at + strlen(at) + 1;
+    while (at < f->head_len) {
+        const char *line = f->head_lines + at;
+        const char *value = line + strlen(line) + 1;
 
-        if (strcasecmp(at, name) == 0 && number-- == 0)
+        if (strcasecmp(line, name) == 0 && number-- == 0)
             return value;
-        at = value + strlen(value) + 1;
+        at = (size_t)(value + strlen(value) + 1 - f->head_lines);
     }
     return NULL;
 }
