@@ -71,7 +71,7 @@ pages_take_time(struct pages *p, mcp_error *err)
 
     if (p->until == MCPI_NEVER)
         return 0;
-    left = (p->until - mcpi_loop_clock()) / 1000;
+    left = (p->until - mcpi_loop_moment(p->client->host.inside)) / 1000;
     if (left <= 0)
         return mcpi_error_set(err, MCP_E_TOTAL_TIMEOUT,
                               "the time for the list of %s is used up", p->kind->key);
@@ -217,7 +217,8 @@ mcp_client_list_all(mcp_client *client, enum mcp_list list, const mcp_call_optio
     p.opt.size = sizeof(p.opt);
     p.builder = mcp_builder_new(client->host.mem);
     if (p.opt.total_ms > 0)
-        p.until = mcpi_time_add(mcpi_loop_clock(), mcpi_ms(p.opt.total_ms));
+        p.until = mcpi_time_add(mcpi_loop_moment(client->host.inside),
+                                mcpi_ms(p.opt.total_ms));
     r = pages_read(&p, &why);
     if (is_stale(&p, r, &why)) {
         pages_clear(&p);

@@ -46,9 +46,9 @@ struct mcpi_loop {
     struct mcpi_posts posts;
     struct mcpi_timers timers;
     struct mcpi_list flushes;
-    mcpi_clock_fn *clock; /* a test's; NULL: mcpi_loop_clock */
-    void *clock_user;
-    int64_t now;   /* of this turn; 0: nobody has asked yet */
+    _Atomic(mcpi_clock_fn *) clock; /* a test's; NULL: mcpi_loop_clock */
+    _Atomic(void *) clock_user;     /* stored before it */
+    int64_t now;                    /* of this turn; 0: nobody has asked yet */
     int64_t armed; /* what the timer is for; MCPI_NEVER: it is not armed */
     bool turning;  /* somebody runs it, so now may be kept */
     bool own_post; /* posted from here, without a wake */
@@ -72,10 +72,12 @@ mcpi_loop_clock(void)
     return (int64_t)at.tv_sec * 1000000 + at.tv_nsec / 1000;
 }
 
-static int64_t
-loop_clock(const struct mcpi_loop *loop)
+int64_t
+mcpi_loop_moment(const struct mcpi_loop *loop)
 {
-    return loop->clock ? loop->clock(loop->clock_user) : mcpi_loop_clock();
+    mcpi_clock_fn *clock = atomic_load_explicit(&loop->clock, memory_order_acquire);
+
+    return clock ? clock(atomic_load(&loop->clock_user)) : mcpi_loop_clock();
 }
 
 /* How many loops this thread is inside of. Its address is the thread's name, for as
@@ -146,7 +148,7 @@ loop_arm(struct mcpi_loop *loop)
         return;
     /* libuv's own idea of the time may be old, which makes the timer early, not
      * late. */
-    uv_timer_start(&loop->timer, on_timer, ms_until(next, loop_clock(loop)), 0);
+    uv_timer_start(&loop->timer, on_timer, ms_until(next, mcpi_loop_moment(loop)), 0);
     loop->armed = next;
 }
 
@@ -281,8 +283,8 @@ mcpi_loop_now(const struct mcpi_loop *loop)
 {
     struct mcpi_loop *cache = (struct mcpi_loop *)(uintptr_t)loop;
 
-    if (!loop->turning || loop->clock)
-        return loop_clock(loop);
+    if (!loop->turning || atomic_load_explicit(&loop->clock, memory_order_relaxed))
+        return mcpi_loop_moment(loop);
     if (loop->now == 0)
         cache->now = mcpi_loop_clock();
     return loop->now;
@@ -291,8 +293,8 @@ mcpi_loop_now(const struct mcpi_loop *loop)
 void
 mcpi_loop_set_clock(struct mcpi_loop *loop, mcpi_clock_fn *clock, void *user)
 {
-    loop->clock = clock;
-    loop->clock_user = user;
+    atomic_store(&loop->clock_user, user);
+    atomic_store_explicit(&loop->clock, clock, memory_order_release);
     loop->now = 0;
 }
 
@@ -417,7 +419,7 @@ mcpi_loop_timeout_ms(struct mcpi_loop *loop)
     timeout = uv_backend_timeout(&loop->uv);
     if (next == MCPI_NEVER)
         return timeout;
-    ours = ms_until(next, loop_clock(loop));
+    ours = ms_until(next, mcpi_loop_moment(loop));
     if (timeout >= 0 && (uint64_t)timeout < ours)
         return timeout;
     return ours > INT32_MAX ? INT32_MAX : (int)ours;

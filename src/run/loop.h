@@ -41,8 +41,11 @@ struct mcpi_timers *mcpi_loop_timers(struct mcpi_loop *loop); /* [loop] */
 int64_t mcpi_loop_now(const struct mcpi_loop *loop);
 int64_t mcpi_loop_clock(void);
 
-/* For tests that hold time in their hand: where mcpi_loop_now comes from, instead of
- * mcpi_loop_clock. How long the loop sleeps is still real. [loop] */
+/* This moment by the loop's clock, for a deadline that a thread outside keeps. [any] */
+int64_t mcpi_loop_moment(const struct mcpi_loop *loop);
+
+/* For tests that hold time in their hand: where mcpi_loop_now and mcpi_loop_moment come
+ * from, instead of mcpi_loop_clock. How long the loop sleeps is still real. [loop] */
 typedef int64_t mcpi_clock_fn(void *user);
 void mcpi_loop_set_clock(struct mcpi_loop *loop, mcpi_clock_fn *clock, void *user);
 

@@ -162,6 +162,7 @@ a_test_may_hold_the_clock(void **state)
     item_init(&a, &f, 'a');
     item_arm(&a, 5000);
     assert_int_equal(mcpi_loop_now(f.loop), 1000);
+    assert_int_equal(mcpi_loop_moment(f.loop), 1000);
     step(&f);
     assert_in_range(mcpi_loop_timeout_ms(f.loop), 0, 4);
     assert_string_equal(f.seen, "");
