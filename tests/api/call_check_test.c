@@ -233,8 +233,9 @@ a_list_that_cannot_be_had_loses_no_answer(void **state)
     plan_call(&w, OUTPUT("x"));
     plan_list(&w, "\"result\":7");
     assert_int_equal(call_t(&w, NULL, NULL), 0);
+    fixture_hold_time(&w.f);
     plan_call(&w, OUTPUT("x"));
-    plan_list(&w, NULL);
+    script_plan_late(&w.f.s, "tools/list", NULL, &w.f.clock, 2500);
     assert_int_equal(call_t(&w, &MCP_CALL_OPTIONS(.timeout_ms = 2500), NULL), 0);
     script_line(&w.f.s, FRAME, 1); /* of the list */
     fixture_close(&w.f);
@@ -534,7 +535,9 @@ L5_the_total_covers_the_list(void **state)
     mcp_call *call;
 
     watched_open(&w, state);
+    fixture_hold_time(&w.f);
     call = start_until_list(&w, &MCP_CALL_OPTIONS(.total_ms = 2500));
+    virtual_clock_pass(&w.f.clock, 2500);
     told_await(&w.f.told, done, 1);
     assert_int_equal(told_status(&w.f.told), MCP_E_TOTAL_TIMEOUT);
     mcp_call_free(call);
@@ -669,18 +672,23 @@ L5_the_clocks_cover_the_check(void **state)
     size_t i;
 
     watched_open(&w, state);
+    fixture_hold_time(&w.f);
     plan_call(&w, OUTPUT(1));
     plan_list(&w, LIST(TOOL("t", "integer"), ""));
     assert_int_equal(call_t(&w, NULL, NULL), 0);
     workers_block(&w, true);
-    for (i = 0; i < 2; i++) { /* at once: the time passes only once */
+    for (i = 0; i < 2; i++) {
         plan_call(&w, OUTPUT(1));
         assert_int_equal(mcp_client_start_tool(w.f.client, "t", NULL, &opts[i], NULL,
                                                NULL, &calls[i]),
                          0);
     }
+    assert_int_equal(mcp_client_ping(w.f.client, NULL, NULL),
+                     0); /* they are answered */
+    virtual_clock_pass(&w.f.clock, 2500);
     for (i = 0; i < 2; i++) {
-        assert_int_equal(mcp_call_wait(calls[i], 10000, NULL, NULL), ends[i]);
+        assert_int_equal(mcp_call_wait(calls[i], MCP_TIMEOUT_NONE, NULL, NULL),
+                         ends[i]);
         mcp_call_free(calls[i]);
     }
     workers_block(&w, false);

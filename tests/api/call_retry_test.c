@@ -449,8 +449,9 @@ a_list_that_cannot_be_had_leaves_the_refusal(void **state)
     plan_call(&w, REFUSED(3));
     plan_list(&w, REFUSED(4)); /* of the list itself */
     expect_refusal(&w, NULL, "refusal 3");
+    fixture_hold_time(&w.f);
     plan_call(&w, REFUSED(5));
-    plan_list(&w, NULL);
+    script_plan_late(&w.f.s, LISTING, NULL, &w.f.clock, 2500);
     expect_refusal(&w, &MCP_CALL_OPTIONS(.timeout_ms = 2500), "refusal 5");
     assert_non_null(strstr(script_line(&w.f.s, FRAME, 1), "\"requestId\":8,"));
     expect_sent(&w, 4, 4);
@@ -610,7 +611,9 @@ L5_the_total_covers_all_legs(void **state)
     (void)state;
     for (again = 0; again < 2; again++) {
         watched_open(&w);
+        fixture_hold_time(&w.f);
         call = start_until(&w, again, &MCP_CALL_OPTIONS(.total_ms = 2500));
+        virtual_clock_pass(&w.f.clock, 2500);
         told_await(&w.f.told, done, 1);
         assert_int_equal(told_status(&w.f.told), MCP_E_TOTAL_TIMEOUT);
         mcp_call_free(call);

@@ -264,8 +264,9 @@ L1_a_timeout_names_the_round_under_way(void **state)
 
     (void)state;
     asked_open(&a, &SCRIPT_OPTIONS(.elicit.reply = say_no));
+    fixture_hold_time(&a.f);
     script_plan(&a.f.s, "tools/call", ASKS("a"));
-    script_plan(&a.f.s, "tools/call", NULL);
+    script_plan_late(&a.f.s, "tools/call", NULL, &a.f.clock, 2500);
     assert_int_equal(mcp_client_call_tool(a.f.client, "t", NULL,
                                           &MCP_CALL_OPTIONS(.timeout_ms = 2500), NULL,
                                           &err),
@@ -354,16 +355,18 @@ static void
 L2_who_is_asked_has_no_timeout_but_the_total(void **state)
 {
     struct asked a;
-    mcp_error err;
+    mcp_call *call;
 
     (void)state;
     asked_open(&a, &SCRIPT_OPTIONS(.elicit.run = think));
-    script_plan(&a.f.s, "tools/call", ASKS("a"));
-    assert_int_equal(
-        mcp_client_call_tool(a.f.client, "t", NULL,
-                             &MCP_CALL_OPTIONS(.timeout_ms = 20000, .total_ms = 2500),
-                             NULL, &err),
-        MCP_E_TOTAL_TIMEOUT); /* L5 */
+    fixture_hold_time(&a.f);
+    call = start_thinking(&a, &MCP_CALL_OPTIONS(.timeout_ms = 1000, .total_ms = 2500));
+    virtual_clock_pass(&a.f.clock, 2499);
+    assert_int_equal(mcp_call_wait(call, 0, NULL, NULL), MCP_E_AGAIN);
+    virtual_clock_pass(&a.f.clock, 1);
+    assert_int_equal(mcp_call_wait(call, MCP_TIMEOUT_NONE, NULL, NULL),
+                     MCP_E_TOTAL_TIMEOUT); /* L5 */
+    mcp_call_free(call);
     told_await(&a.inside, done, 1);
     assert_wrote(&a, 1, 0);
     asked_close(&a);

@@ -3,43 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "support/script.h"
-#include "support/test.h"
+#include "api/client_fixture.h"
 
 static enum mcp_era modern = MCP_ERA_MODERN, legacy = MCP_ERA_LEGACY;
-
-struct fixture {
-    struct test_mem mem;
-    struct script s;
-    struct told told;
-    mcp_client *client;
-};
 
 static void
 open_with(struct fixture *f, enum mcp_era era, mcp_client_options *opt)
 {
-    test_mem_init(&f->mem);
-    told_init(&f->told);
-    script_open(&f->s, era);
+    fixture_prepare(f, era);
     opt->allocator = &f->mem.allocator;
     f->client = script_client(&f->s, opt);
-}
-
-static void
-fixture_open(struct fixture *f, void **state)
-{
-    enum mcp_era *era = *state;
-
-    open_with(f, era ? *era : MCP_ERA_MODERN, &SCRIPT_OPTIONS());
-}
-
-static void
-fixture_close(struct fixture *f)
-{
-    mcp_client_free(f->client);
-    script_close(&f->s);
-    told_clear(&f->told);
-    test_mem_done(&f->mem);
 }
 
 static mcp_call *
@@ -524,49 +497,45 @@ I1_the_calls_own_timeout_wins(void **state)
     fixture_close(&f);
 }
 
-/* The nth call, with progress for longer than its timeout, in all. False: the machine
- * was so busy that one step took as long as all may. */
-static bool
-prolong(struct fixture *f, size_t nth, int64_t timeout_ms)
+/* The peer reports on a call, and the callback has been told. */
+static void
+report(struct fixture *f, mcp_call *call, int progress)
 {
     char line[160];
-    mcp_call *call;
-    int i, r = MCP_E_AGAIN;
 
-    call = start_hanging(
-        f, &MCP_CALL_OPTIONS(.timeout_ms = timeout_ms, .reset_on_progress = true), nth);
-    for (i = 1; i <= 4 && r == MCP_E_AGAIN; i++) {
-        snprintf(
-            line, sizeof line,
-            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":"
-            "{\"progressToken\":%s,\"progress\":%d}}",
-            mcp_call_id(call), i);
-        script_say(&f->s, line);
-        r = mcp_call_wait(call, timeout_ms / 3, NULL, NULL);
-    }
-    if (r == MCP_E_AGAIN) {
-        snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}",
-                 mcp_call_id(call));
-        script_say(&f->s, line);
-        r = mcp_call_wait(call, MCP_TIMEOUT_NONE, NULL, NULL);
-    }
-    mcp_call_free(call);
-    assert_true(r == 0 || r == MCP_E_TIMEOUT);
-    return r == 0;
+    snprintf(line, sizeof line,
+             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":"
+             "{\"progressToken\":%s,\"progress\":%d}}",
+             mcp_call_id(call), progress);
+    script_say(&f->s, line);
+    told_await(&f->told, steps, (size_t)progress);
 }
 
 static void
 I3_progress_prolongs_a_call_that_asked_for_it(void **state)
 {
-    int64_t timeout_ms = 1500;
     struct fixture f;
-    size_t nth = 1;
+    char line[160];
+    mcp_call *call;
+    int i;
 
     fixture_open(&f, state);
-    for (; !prolong(&f, nth, timeout_ms); nth++) {
-        timeout_ms *= 2;
-        assert_true(timeout_ms < 10000);
+    fixture_hold_time(&f);
+    call = start_hanging(
+        &f,
+        &MCP_CALL_OPTIONS(.timeout_ms = 1500, .reset_on_progress = true,
+                          .on_progress = told_progress, .user = &f.told),
+        1);
+    for (i = 1; i <= 4; i++) {
+        virtual_clock_pass(&f.clock, 1499);
+        assert_int_equal(mcp_call_wait(call, 0, NULL, NULL), MCP_E_AGAIN);
+        report(&f, call, i);
     }
+    snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}",
+             mcp_call_id(call));
+    script_say(&f.s, line);
+    assert_int_equal(mcp_call_wait(call, MCP_TIMEOUT_NONE, NULL, NULL), 0);
+    mcp_call_free(call);
     fixture_close(&f);
 }
 

@@ -5,14 +5,17 @@
 #include <mcp/client.h>
 #include <string.h>
 
+#include "api/client.h"
 #include "support/script.h"
 #include "support/test.h"
+#include "support/virtual_clock.h"
 
 struct fixture {
     struct test_mem mem;
     struct script s;
     struct told told;
     mcp_client *client;
+    struct virtual_clock clock; /* after fixture_hold_time */
 };
 
 /* Everything but the client. */
@@ -33,6 +36,14 @@ fixture_open(struct fixture *f, void **state)
 
     fixture_prepare(f, era ? *era : MCP_ERA_MODERN);
     f->client = script_client(&f->s, &SCRIPT_OPTIONS(.allocator = &f->mem.allocator));
+}
+
+/* From now on the client's time stands still, but for what passes on f->clock. */
+static inline void
+fixture_hold_time(struct fixture *f)
+{
+    virtual_clock_init(&f->clock);
+    virtual_clock_hold(&f->clock, f->client->host.inside);
 }
 
 static inline void

@@ -207,8 +207,10 @@ L5_the_total_spans_all_pages(void **state)
     mcp_error err;
 
     fixture_open(&f, state);
-    script_plan(&f.s, "tools/list", PAGE("tools", "1", ",\"nextCursor\":\"x\""));
-    script_plan(&f.s, "tools/list", NULL);
+    fixture_hold_time(&f);
+    script_plan_late(&f.s, "tools/list", PAGE("tools", "1", ",\"nextCursor\":\"x\""),
+                     &f.clock, 1500);
+    script_plan_late(&f.s, "tools/list", NULL, &f.clock, 1000);
     assert_int_equal(list_all(&f, &MCP_CALL_OPTIONS(.total_ms = 2500), NULL, &err),
                      MCP_E_TOTAL_TIMEOUT);
     script_line(&f.s, "notifications/cancelled", 1);

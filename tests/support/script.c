@@ -67,21 +67,47 @@ answer(struct script *s, const char *id, const char *members)
 struct script_plan {
     struct script_plan *next;
     char *part, *answer;
+    struct virtual_clock *clock; /* on which ms pass; NULL: none do */
+    int64_t ms;
 };
 
-void
-script_plan(struct script *s, const char *part, const char *answer)
+static struct script_plan *
+plan_new(const char *part, const char *answer)
 {
     struct script_plan *plan = calloc(1, sizeof *plan);
-    struct script_plan **at;
 
     plan->part = strdup(part);
     plan->answer = answer ? strdup(answer) : NULL;
+    return plan;
+}
+
+static void
+script_add_plan(struct script *s, struct script_plan *plan)
+{
+    struct script_plan **at;
+
     pthread_mutex_lock(&s->lock);
     for (at = &s->plans; *at; at = &(*at)->next)
         continue;
     *at = plan;
     pthread_mutex_unlock(&s->lock);
+}
+
+void
+script_plan(struct script *s, const char *part, const char *answer)
+{
+    script_add_plan(s, plan_new(part, answer));
+}
+
+void
+script_plan_late(struct script *s, const char *part, const char *answer,
+                 struct virtual_clock *clock, int64_t ms)
+{
+    struct script_plan *plan = plan_new(part, answer);
+
+    plan->clock = clock;
+    plan->ms = ms;
+    script_add_plan(s, plan);
 }
 
 static void
@@ -116,6 +142,8 @@ do_plan(struct script *s, const char *line, const char *id)
 
     if (!plan)
         return false;
+    if (plan->clock)
+        virtual_clock_pass(plan->clock, plan->ms);
     if (plan->answer)
         say(s, "{\"jsonrpc\":\"2.0\",\"id\":%s,%s}", id, plan->answer);
     plan_free(plan);

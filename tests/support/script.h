@@ -17,6 +17,8 @@
 #include <mcp/client.h>
 #include <pthread.h>
 
+#include "support/virtual_clock.h"
+
 struct script {
     int fd;      /* the script's own */
     int give_fd; /* for the client */
@@ -54,6 +56,10 @@ void script_ignore(struct script *s, bool deaf);
  * `"result":{...}` or `"error":{...}`; NULL: with nothing. Once; plans for the same part
  * are used in their order, and come before all that it does by itself. */
 void script_plan(struct script *s, const char *part, const char *answer);
+
+/* The same, but that much time passes before the answer. */
+void script_plan_late(struct script *s, const char *part, const char *answer,
+                      struct virtual_clock *clock, int64_t ms);
 
 /* Stop or go on reading. */
 void script_hold(struct script *s, bool stuck);

@@ -1,0 +1,46 @@
+/*
+ * support/virtual_clock.h - time that passes only when the test says so
+ *
+ * A clock that stands still, for loops that run on a thread of their own: those of a
+ * client or a server of the public API. Nothing on them times out by itself, however
+ * slow the machine is; and a test of a limit waits for nothing:
+ *
+ *     virtual_clock_hold(&clock, client->host.inside);
+ *     ... a call with .timeout_ms = 1000 is under way ...
+ *     virtual_clock_pass(&clock, 1000);
+ *     ... it has timed out ...
+ *
+ * What a thread outside waits for by itself, as mcp_call_wait does, is real time still.
+ * The clock must outlive the loops it holds.
+ */
+#ifndef TESTS_SUPPORT_VIRTUAL_CLOCK_H
+#define TESTS_SUPPORT_VIRTUAL_CLOCK_H
+
+#include <stdatomic.h>
+
+#include "run/loop.h"
+
+#define VIRTUAL_LOOPS 8
+
+struct virtual_clock {
+    atomic_llong now; /* monotonic microseconds */
+    struct mcpi_loop *loops[VIRTUAL_LOOPS];
+    size_t count;
+};
+
+/* It begins at the real time, so that moments which were taken before are past. */
+void virtual_clock_init(struct virtual_clock *clock);
+
+/* The loop, which runs on another thread, has this clock from now on. */
+void virtual_clock_hold(struct virtual_clock *clock, struct mcpi_loop *loop);
+
+/* Time passes. Returns when all that was due by then on these loops has been told. */
+void virtual_clock_pass(struct virtual_clock *clock, int64_t ms);
+
+/* These loops are gone, or about to be: time may pass without them. */
+void virtual_clock_let_go(struct virtual_clock *clock);
+
+/* An mcpi_clock_fn, for a loop that the test steps itself. */
+int64_t virtual_clock_read(void *clock);
+
+#endif
