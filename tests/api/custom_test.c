@@ -351,7 +351,10 @@ F34_a_limit_ends_it_with_an_error(void **state)
     raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
     add(&raw, MCP_METHOD(.name = "t/hang", .run = hang, .user = &gate, .limit_ms = 20));
     raw_start(&raw, RAW_MODERN);
+    raw_hold_time(&raw);
     raw_ask(&raw, "1", "t/hang", "");
+    RAW_UNTIL(atomic_load(&gate.entered) == 1);
+    virtual_clock_pass(&raw.clock, 20);
     raw_expect(&raw, "\"id\":1,\"error\":{\"code\":");
     RAW_UNTIL(raw_counts(&raw).stopped == 1);
     assert_int_equal(raw_counts(&raw).canceled_by_limit, 1);

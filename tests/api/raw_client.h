@@ -19,6 +19,7 @@
 #include "core/peer.h"
 #include "support/messages.h"
 #include "support/test.h"
+#include "support/virtual_clock.h"
 #include "support/wire.h"
 
 /* What a modern request has in its _meta. */
@@ -39,7 +40,8 @@ struct raw {
     unsigned conversation;
     char *in; /* what was read; the line that was given out ends at line */
     size_t len, cap, line;
-    char log[16384]; /* lines, "2: text\n"; under raw_log_lock */
+    char log[16384];            /* lines, "2: text\n"; under raw_log_lock */
+    struct virtual_clock clock; /* after raw_hold_time */
 };
 
 /* ---- waiting, with a bound ---------------------------------------------- */
@@ -424,6 +426,15 @@ raw_start(struct raw *raw, bool modern)
     raw_connect(raw, modern);
     assert_int_equal(mcp_server_start(raw->server, NULL), 0);
     raw_greet(raw);
+}
+
+/* From now on the time of the running server stands still, but for what passes on
+ * raw->clock. */
+static inline void
+raw_hold_time(struct raw *raw)
+{
+    virtual_clock_init(&raw->clock);
+    virtual_clock_hold(&raw->clock, raw->server->trunk.host.inside);
 }
 
 static inline void
