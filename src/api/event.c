@@ -91,7 +91,7 @@ mcp_timer_new(mcp_loop *loop, int64_t ms, void (*fn)(void *user), void *user,
     mcpi_timer_init(&timer->timer, timer_expired);
     ms = ms < 0 ? 0 : ms;
     mcpi_timer_arm(mcpi_loop_timers(inside), &timer->timer,
-                   mcpi_time_add(mcpi_loop_clock(), mcpi_ms(ms)));
+                   mcpi_time_add(mcpi_loop_moment(inside), mcpi_ms(ms)));
     *ret_timer = timer;
     return 0;
 }

@@ -186,7 +186,7 @@ on_watch(uv_poll_t *handle, int status, int events)
     if (child->rung == LIVES)
         child_tell_exit(child);
     else
-        child_look(child, mcpi_loop_clock());
+        child_look(child, mcpi_loop_moment(child->loop));
 }
 
 static void
@@ -286,7 +286,8 @@ child_watch(struct mcpi_child *child, mcp_error *err)
     uv_loop_t *uv = mcpi_loop_uv(child->loop);
 
     if (child->process.pidfd < 0) {
-        mcpi_timer_arm(mcpi_loop_timers(child->loop), &child->timer, mcpi_loop_clock());
+        mcpi_timer_arm(mcpi_loop_timers(child->loop), &child->timer,
+                       mcpi_loop_moment(child->loop));
         return 0;
     }
     if (uv_poll_init(uv, &child->watch, child->process.pidfd) < 0)
@@ -371,7 +372,7 @@ void
 mcpi_child_close(struct mcpi_child *child, int take_out,
                  void (*done)(void *user, int wait_status), void *user)
 {
-    int64_t now = mcpi_loop_clock();
+    int64_t now = mcpi_loop_moment(child->loop);
 
     child->done = done;
     child->done_user = user;
