@@ -14,7 +14,7 @@
 #include <mcp/isolate.h>
 #include <mcp/server.h>
 
-#define PATIENCE_MS 20000
+#define PATIENCE_MS 60000
 
 /* A server with one tool that runs one command, and a client of it in memory. */
 struct scene {

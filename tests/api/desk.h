@@ -81,7 +81,7 @@ desk_await(struct desk *d, const size_t *member, size_t value)
     size_t is;
 
     clock_gettime(CLOCK_REALTIME, &at);
-    at.tv_sec += 20;
+    at.tv_sec += 60;
     pthread_mutex_lock(&d->lock);
     while (*member < value && r == 0)
         r = pthread_cond_timedwait(&d->changed, &d->lock, &at);

@@ -7,7 +7,7 @@
 #include "api/client_fixture.h"
 #include "api/examples.h"
 
-#define WAIT_MS 20000
+#define WAIT_MS 60000
 #define TAG "\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"listen-1\"}"
 
 /* What its handlers and callbacks were given, as texts of JSON. */

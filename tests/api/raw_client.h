@@ -27,7 +27,7 @@
     "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
     "\"io.modelcontextprotocol/clientCapabilities\":{}"
 
-#define RAW_BOUND_MS 10000 /* for what comes at once, on a machine that is busy */
+#define RAW_BOUND_MS 60000 /* for what comes at once, on a machine that is busy */
 
 static pthread_mutex_t raw_log_lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -22,7 +22,7 @@
 
 #include "support/test.h"
 
-#define PATIENCE 20 /* seconds */
+#define PATIENCE 60 /* seconds */
 #define PATIENCE_MS (INT64_C(1000) * PATIENCE)
 
 #define SUBSCRIPTION_KEY "\"io.modelcontextprotocol/subscriptionId\""

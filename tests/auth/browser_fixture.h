@@ -19,7 +19,7 @@
 #include "auth/visit.h"
 #include "support/test.h"
 
-#define PATIENCE_MS 20000 /* for what must happen; nothing takes that long */
+#define PATIENCE_MS 60000 /* for what must happen; nothing takes that long */
 
 /* ---- a visit ------------------------------------------------------------------ */
 

@@ -21,7 +21,7 @@
 
 #define MS INT64_C(1000)
 #define SECOND (1000 * MS)
-#define SOON (10 * SECOND) /* a bound for what happens at once */
+#define SOON (60 * SECOND) /* a bound for what happens at once */
 
 static bool plain = false, secure = true;
 

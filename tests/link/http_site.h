@@ -266,7 +266,7 @@ site_nap(void)
 
 #define SITE_WAIT(condition)                                  \
     do {                                                      \
-        int64_t until = mcpi_loop_clock() + 20 * SITE_SECOND; \
+        int64_t until = mcpi_loop_clock() + 60 * SITE_SECOND; \
                                                               \
         while (!(condition)) {                                \
             assert_true(mcpi_loop_clock() < until);           \

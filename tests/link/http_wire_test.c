@@ -7,7 +7,7 @@
 
 #include "link/tls_fixture.h"
 
-#define SOON 10000000
+#define SOON 60000000
 
 struct fixture {
     struct test_mem mem;

@@ -35,7 +35,7 @@
 #include "support/messages.h"
 #include "support/tls_pair.h"
 
-#define MATRIX_BOUND_MS 10000 /* for what comes at once, on a machine that is busy */
+#define MATRIX_BOUND_MS 60000 /* for what comes at once, on a machine that is busy */
 #define MATRIX_JOBS 128
 
 /* ---- cells ----------------------------------------------------------------- */

@@ -18,7 +18,7 @@
 
 #include "support/test.h"
 
-#define HTTP_PATIENCE_MS 20000
+#define HTTP_PATIENCE_MS 60000
 
 struct http_raw {
     int fd;     /* -1: closed */

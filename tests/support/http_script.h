@@ -24,7 +24,7 @@
 #include "support/test.h"
 #include "support/tls_pair.h"
 
-#define SCRIPT_PATIENCE_MS 20000
+#define SCRIPT_PATIENCE_MS 60000
 
 struct http_script {
     int fd; /* listens on 127.0.0.1 */

@@ -18,7 +18,7 @@
 #include "run/thread.h"
 #include "support/issuer_parts.h"
 
-#define PATIENCE_US ((int64_t)20 * 1000 * 1000)
+#define PATIENCE_US ((int64_t)60 * 1000 * 1000)
 #define TEXT_MAX ((size_t)4 << 20)
 
 /* ---- what all files use ----------------------------------------------------------- */

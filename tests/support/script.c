@@ -11,7 +11,7 @@
 
 #include "support/test.h"
 
-#define PATIENCE 20 /* seconds */
+#define PATIENCE 60 /* seconds */
 #define INFO "{\"name\":\"script\",\"version\":\"9\"}"
 #define META "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":" INFO "}"
 

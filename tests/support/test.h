@@ -16,7 +16,7 @@
  *
  *     TEST_MAIN(TEST(late_answer_is_dropped), TEST(...))
  *
- * The program has a time limit, and closes with one more case, `baseline`: the open
+ * Each case has a time limit. The program closes with one more case, `baseline`: the open
  * descriptors and the heap are what they were at its start. Each verdict is written to
  * the file that MCP_TEST_RESULTS names, as soon as it is known, so that a crash loses
  * nothing (see scripts/run-tests). MCP_TEST_CASE chooses the cases whose names hold its
@@ -80,7 +80,8 @@ void test_skip(const char *reason);
 #undef skip
 #define skip() test_skip("no reason given")
 
-/* Replaces the time limit, 60 s for the whole program, for the rest of it. */
+/* Replaces the time limit of a case, 120 s, for this one and those that follow. It only
+ * ends what hangs. */
 void test_limit(unsigned seconds);
 
 /*
