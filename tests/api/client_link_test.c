@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mcp/client.h>
+#include <mcp/loop.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api/loop.h"
 #include "support/script.h"
 #include "support/shell.h"
 #include "support/test.h"
+#include "support/virtual_clock.h"
+
+#define LONG_MS 60000 /* for a process that goes by itself */
 
 struct fixture {
     struct test_mem mem;
@@ -77,15 +83,32 @@ lives(pid_t pid)
     return kill(pid, 0) == 0;
 }
 
-/* Somebody else's child: init, or a subreaper, waits for it. */
+/* Somebody else's child: init, or a subreaper, waits for it when it likes. */
+static bool
+is_dead(pid_t pid)
+{
+    char path[32], stat[256] = "";
+    const char *state;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    file = fopen(path, "r");
+    if (!file)
+        return true;
+    (void)!fread(stat, 1, sizeof stat - 1, file);
+    fclose(file);
+    state = strrchr(stat, ')');
+    return !state || state[2] == 'Z' || state[2] == 'X';
+}
+
 static void
 await_gone(pid_t pid)
 {
     int i;
 
-    for (i = 0; i < 20000 && lives(pid); i++)
+    for (i = 0; i < LONG_MS && !is_dead(pid); i++)
         usleep(1000);
-    assert_false(lives(pid));
+    assert_true(is_dead(pid));
 }
 
 static mcp_call *
@@ -110,7 +133,7 @@ M7_a_good_server_is_called_and_goes_by_itself(void **state)
     (void)state;
     fixture_open(&f);
     spawn_well(&f, "trap 'echo 99 >&2' TERM; " SHELL_ANSWERS "; echo $? >&2",
-               SCRIPT_OPTIONS());
+               SCRIPT_OPTIONS(.exit_ms = LONG_MS));
     pid = (pid_t)mcp_client_pid(f.client);
     assert_true(lives(pid));
     assert_int_equal(mcp_client_call(f.client, "x/y", NULL, NULL, &reply, &f.err), 0);
@@ -133,7 +156,7 @@ M14_calls_wake_at_once_when_the_server_dies(void **state)
     fixture_open(&f);
     /* a grandchild holds the pipes open for much longer (M5) */
     spawn_well(&f, SHELL_GREETS "sleep 1000 & echo $! >&2; read l; exit 3",
-               SCRIPT_OPTIONS(.on_state = told_state, .exit_ms = 50));
+               SCRIPT_OPTIONS(.on_state = told_state, .exit_ms = 50, .term_ms = 50));
     call = start(&f);
     told_await(&f.told, done, 1);
     assert_int_equal(mcp_call_wait(call, 0, NULL, NULL), MCP_E_CLOSED);
@@ -156,7 +179,7 @@ M8_a_server_stuck_in_a_write_can_still_go(void **state)
     spawn_well(&f,
                SHELL_GREETS "while read l; do :; done; head -c 1000000 /dev/zero; "
                             "echo 77 >&2",
-               SCRIPT_OPTIONS(.exit_ms = 20000));
+               SCRIPT_OPTIONS(.exit_ms = LONG_MS));
     mcp_client_free(f.client);
     f.client = NULL;
     assert_int_equal(reported(&f), 77);
@@ -182,25 +205,76 @@ M1_a_server_that_does_not_go_is_made_to(void **state)
     fixture_close(&f);
 }
 
+/* A loop that others run, whose time passes once the child has reported. */
+struct timed {
+    struct fixture f;
+    struct virtual_clock clock;
+    mcp_loop *loop;
+    pthread_t runs, passes;
+    pid_t pid;
+    atomic_bool over;
+};
+
+static void *
+run_loop(void *user)
+{
+    return (void *)(intptr_t)mcp_loop_run(user);
+}
+
+/* One step of the ladder after the other is due. */
+static void *
+pass_when_reported(void *user)
+{
+    struct timed *t = user;
+
+    t->pid = reported(&t->f);
+    while (!atomic_load(&t->over))
+        virtual_clock_pass(&t->clock, LONG_MS);
+    return NULL;
+}
+
+static void
+timed_open(struct timed *t)
+{
+    fixture_open(&t->f);
+    atomic_init(&t->over, false);
+    assert_int_equal(mcp_loop_new(NULL, &t->loop, NULL), 0);
+    assert_int_equal(pthread_create(&t->runs, NULL, run_loop, t->loop), 0);
+    virtual_clock_init(&t->clock);
+    virtual_clock_hold(&t->clock, mcpi_loop_inside(t->loop));
+    assert_int_equal(pthread_create(&t->passes, NULL, pass_when_reported, t), 0);
+}
+
+static void
+timed_close(struct timed *t)
+{
+    atomic_store(&t->over, true);
+    pthread_join(t->passes, NULL);
+    mcp_loop_stop(t->loop);
+    pthread_join(t->runs, NULL);
+    mcp_loop_free(t->loop);
+    fixture_close(&t->f);
+}
+
 static void
 M12_a_canceled_opening_leaves_nothing(void **state)
 {
     mcp_scope *scope;
-    struct fixture f;
-    pid_t pid;
+    struct timed t;
 
     (void)state;
-    fixture_open(&f);
-    assert_int_equal(mcp_scope_new(&MCP_SCOPE_OPTIONS(.timeout_ms = 2500), &scope), 0);
+    timed_open(&t);
+    assert_int_equal(mcp_scope_new(&MCP_SCOPE_OPTIONS(.timeout_ms = LONG_MS), &scope),
+                     0);
     assert_int_equal(
-        spawn(&f, "trap '' TERM; echo $$ >&2; while :; do sleep 1; done",
-              SCRIPT_OPTIONS(.scope = scope, .exit_ms = 10, .term_ms = 10)),
+        spawn(&t.f, "trap '' TERM; echo $$ >&2; while :; do sleep 1; done",
+              SCRIPT_OPTIONS(.scope = scope, .loop = t.loop, .exit_ms = 10,
+                             .term_ms = 10, .kill_ms = INT64_MAX)), /* the kernel's */
         MCP_E_TOTAL_TIMEOUT);
-    assert_string_equal(f.err.message, "the time of the scope is used up");
-    pid = reported(&f);
-    assert_false(lives(pid)); /* M2: the whole ladder ran */
+    assert_string_equal(t.f.err.message, "the time of the scope is used up");
+    assert_false(lives(t.pid)); /* M2: the whole ladder ran */
     mcp_scope_free(scope);
-    fixture_close(&f);
+    timed_close(&t);
 }
 
 static void *
@@ -279,9 +353,10 @@ M2_a_server_that_says_nothing_is_given_up(void **state)
 
     (void)state;
     fixture_open(&f);
-    assert_int_equal(spawn(&f, "echo $$ >&2; while read l; do :; done",
-                           SCRIPT_OPTIONS(.probe_ms = 20, .hello_ms = 20)),
-                     MCP_E_TIMEOUT);
+    assert_int_equal(
+        spawn(&f, "echo $$ >&2; while read l; do :; done",
+              SCRIPT_OPTIONS(.probe_ms = 20, .hello_ms = 20, .exit_ms = LONG_MS)),
+        MCP_E_TIMEOUT);
     assert_string_equal(f.err.message, "the server did not answer in time");
     assert_false(lives(reported(&f)));
     fixture_close(&f);

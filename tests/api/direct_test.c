@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/client.h"
 #include "support/script.h"
 #include "support/test.h"
+#include "support/virtual_clock.h"
 
 static enum mcp_era modern = MCP_ERA_MODERN, legacy = MCP_ERA_LEGACY;
 
@@ -182,14 +184,18 @@ G1_a_cancel_tells_the_handler(void **state)
 static void
 G2_a_timeout_tells_the_handler(void **state)
 {
+    struct virtual_clock clock;
     struct fixture f;
-    mcp_error err;
+    mcp_call *call;
 
     fixture_open(&f, state);
-    assert_int_equal(mcp_client_call_tool(f.client, "hang", NULL,
-                                          &MCP_CALL_OPTIONS(.timeout_ms = 2500), NULL,
-                                          &err),
-                     MCP_E_TIMEOUT);
+    virtual_clock_init(&clock);
+    virtual_clock_hold(&clock, f.client->host.inside);
+    call = start_hanging(&f, &MCP_CALL_OPTIONS(.timeout_ms = 2500));
+    told_await(&f.inside, states, 1);
+    virtual_clock_pass(&clock, 2500);
+    assert_int_equal(mcp_call_wait(call, MCP_TIMEOUT_NONE, NULL, NULL), MCP_E_TIMEOUT);
+    mcp_call_free(call);
     told_await(&f.inside, done, 1);
     assert_string_equal(f.reason, "timed out after 2500 ms");
     fixture_close(&f);

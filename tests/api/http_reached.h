@@ -7,9 +7,11 @@
 #ifndef TESTS_API_HTTP_REACHED_H
 #define TESTS_API_HTTP_REACHED_H
 
+#include "api/client.h"
 #include "api/http_served.h"
 #include "support/curl_warm.h"
 #include "support/script.h"
+#include "support/virtual_clock.h"
 
 /* A case for each era; its state is the era. */
 static enum mcp_era reached_eras[]
@@ -107,6 +109,14 @@ reached_close(struct reached *f)
     raw_done(&f->raw);
     told_clear(&f->told);
     test_mem_done(&f->mem);
+}
+
+/* The client's time can be made to pass from now on. */
+static inline void
+reached_hold_time(struct reached *f, struct virtual_clock *clock)
+{
+    virtual_clock_init_running(clock);
+    virtual_clock_hold(clock, f->client->host.inside);
 }
 
 /* It is ready for more. */

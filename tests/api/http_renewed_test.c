@@ -324,19 +324,25 @@ I13_a_callback_that_is_slow_hears_the_newest(void **state)
 static void
 B27_a_call_that_timed_out_is_taken_up_again(void **state)
 {
+    struct virtual_clock clock;
     mcp_call_options opt;
     mcp_reply *reply = NULL;
     struct kept k;
     mcp_error err = {0};
+    mcp_call *call;
 
     (void)state;
     kept_open(&k, MCP_ERA_LEGACY);
-    opt = MCP_CALL_OPTIONS(.timeout_ms = 2500, .on_resume = note_token,
+    reached_hold_time(&k.f, &clock);
+    opt = MCP_CALL_OPTIONS(.timeout_ms = RAW_BOUND_MS, .on_resume = note_token,
                            .user = &k.marks, .on_progress = note_step);
-    assert_int_equal(mcp_client_call_tool(k.f.client, "long", NULL, &opt, NULL, &err),
-                     MCP_E_TIMEOUT);
+    assert_int_equal(
+        mcp_client_start_tool(k.f.client, "long", NULL, &opt, NULL, NULL, &call), 0);
     RAW_UNTIL(atomic_load(&k.gate.entered) == 1);
-    assert_true(atomic_load(&k.marks.count) > 0);
+    RAW_UNTIL(atomic_load(&k.marks.count) > 0);
+    virtual_clock_pass(&clock, RAW_BOUND_MS);
+    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, NULL, NULL), MCP_E_TIMEOUT);
+    mcp_call_free(call);
     reached_says(k.f.client);
     assert_int_equal(raw_counts(&k.f.raw).live_handlers, 1); /* it was not canceled */
     assert_int_equal(raw_counts(&k.f.raw).canceled_by_peer, 0);
@@ -472,22 +478,27 @@ static void
 B27_so_does_the_end_of_its_scope(void **state)
 {
     struct kept k;
+    struct virtual_clock clock;
     mcp_scope *scope;
     mcp_call *call;
     char id[64];
 
     (void)state;
     kept_open(&k, MCP_ERA_LEGACY);
+    reached_hold_time(&k.f, &clock);
     for (int i = 0; i < 3; i++) {
         kept_leave(&k, (mcp_id){0}, id, sizeof(id));
         assert_int_equal(
-            mcp_scope_new(&MCP_SCOPE_OPTIONS(.timeout_ms = i == 2 ? 1000 : 0), &scope),
+            mcp_scope_new(&MCP_SCOPE_OPTIONS(.timeout_ms = i == 2 ? RAW_BOUND_MS : 0),
+                          &scope),
             0);
         call = kept_resume(&k, MCP_CALL_OPTIONS(.scope = scope));
-        if (i == 1)
+        if (i >= 1)
             reached_says(k.f.client);
         if (i < 2)
             assert_int_equal(mcp_scope_cancel(scope, NULL), 0);
+        else
+            virtual_clock_pass(&clock, RAW_BOUND_MS);
         RAW_UNTIL(atomic_load(&k.f.gate.left) == i + 1);
         mcp_call_free(call);
         mcp_scope_free(scope);

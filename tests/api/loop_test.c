@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api/client.h"
 #include "api/loop.h"
 #include "support/script.h"
 #include "support/test.h"
@@ -205,8 +206,21 @@ M26_a_client_is_freed_after_the_thread_that_stepped_its_loop(void **state)
 
 struct stopping {
     mcp_loop *loop;
-    atomic_bool held, frees;
+    mcp_client *client;
+    atomic_bool held;
 };
+
+/* It has looked at the loop, and decided to wait for it. */
+static bool
+is_being_freed(mcp_client *client)
+{
+    bool freed;
+
+    pthread_mutex_lock(&client->lock);
+    freed = client->is_freed;
+    pthread_mutex_unlock(&client->lock);
+    return freed;
+}
 
 /* The loop goes no further than this turn, and is in it when the freeing begins. */
 static void
@@ -216,9 +230,8 @@ stop_and_hold(void *user)
 
     mcp_loop_stop(stopping->loop);
     atomic_store(&stopping->held, true);
-    while (!atomic_load(&stopping->frees))
+    while (!is_being_freed(stopping->client))
         sched_yield();
-    (void)poll(NULL, 0, 50); /* its look at the loop is not to be seen from here */
 }
 
 static void
@@ -233,15 +246,14 @@ M26_a_client_is_freed_while_its_loop_stops(void **state)
     (void)state;
     stopping.loop = make_loop(&mem);
     atomic_init(&stopping.held, false);
-    atomic_init(&stopping.frees, false);
     script_open(&s, MCP_ERA_MODERN);
     assert_int_equal(pthread_create(&thread, NULL, run_it, stopping.loop), 0);
     client = script_client(
         &s, &SCRIPT_OPTIONS(.allocator = &mem.allocator, .loop = stopping.loop));
+    stopping.client = client;
     assert_int_equal(mcp_loop_post(stopping.loop, stop_and_hold, &stopping), 0);
     while (!atomic_load(&stopping.held))
         sched_yield();
-    atomic_store(&stopping.frees, true);
     mcp_client_free(client);
     pthread_join(thread, NULL);
     mcp_loop_free(stopping.loop);
