@@ -1034,12 +1034,11 @@ run_seeds(enum mcpi_era era)
         run_seed(strtoull(given, NULL, 10), era, &tally);
         return;
     }
-    for (uint64_t seed = 1; seed <= 8; seed++) {
+    for (uint64_t seed = 1; seed <= 9; seed++) {
         run_seed(seed, era, &tally);
         /* The schema check has seen enough: these are all alike. */
         unsetenv("MCP_TEST_WIRE");
     }
-    run_seed((uint64_t)time(NULL), era, &tally);
     tally_check(&tally);
 }
 
