@@ -39,6 +39,7 @@ enum { PROCESS = STREAMS, CANCEL, CONTROL, FDS }; /* what is polled besides thos
 
 struct command {
     mcp_command opt;
+    const struct mcpi_loop *loop; /* whose clock it goes by */
     struct mcpi_process process;
     int pipe[STREAMS]; /* our ends; -1: closed */
     size_t fed;        /* of the input */
@@ -78,7 +79,7 @@ open_pipe(int *ours, int *theirs, bool we_read)
 static int64_t
 start_us(const struct command *c)
 {
-    int64_t left = c->deadline - mcpi_loop_clock();
+    int64_t left = c->deadline - mcpi_loop_moment(c->loop);
 
     return left > 1 ? left : 1;
 }
@@ -143,7 +144,7 @@ command_end(struct command *c, int status)
     if (c->status != 0)
         return;
     c->status = status;
-    c->kill_at = mcpi_time_add(mcpi_loop_clock(), grace);
+    c->kill_at = mcpi_time_add(mcpi_loop_moment(c->loop), grace);
     (void)mcpi_process_signal(&c->process, SIGTERM); /* gone: poll will see it */
     close_fd(&c->pipe[IN]);
 }
@@ -238,10 +239,10 @@ command_turn(struct command *c)
         {.fd = c->status != 0 ? -1 : c->cancel_fd, .events = POLLIN},
         {.fd = c->process.ended ? -1 : c->process.control, .events = POLLIN},
     };
-    int64_t now = mcpi_loop_clock();
+    int64_t now = mcpi_loop_moment(c->loop);
 
     (void)poll(fds, FDS, poll_timeout(c, now));
-    now = mcpi_loop_clock();
+    now = mcpi_loop_moment(c->loop);
     if (fds[IN].revents && c->pipe[IN] >= 0)
         command_feed(c);
     if (fds[OUT].revents)
@@ -345,7 +346,8 @@ command_init(struct command *c)
     c->kill_at = MCPI_NEVER;
     c->deadline = MCPI_NEVER;
     if (c->opt.timeout_ms > 0)
-        c->deadline = mcpi_time_add(mcpi_loop_clock(), mcpi_ms(c->opt.timeout_ms));
+        c->deadline = mcpi_time_add(mcpi_loop_moment(c->loop),
+                                    mcpi_ms(c->opt.timeout_ms));
 }
 
 static void
@@ -374,6 +376,7 @@ mcp_request_command(mcp_request *req, const mcp_command *command,
         return mcpi_error_set(err, MCP_E_INVAL, "no command");
     if (mcpi_loop_any_here())
         return mcpi_error_set(err, MCP_E_STATE, "a command would block this loop");
+    c.loop = req->host->inside;
     c.cancel_fd = -1;
     if (!req->handler || !req->handler->signal_only) {
         r = mcp_request_cancel_fd(req, &c.cancel_fd);

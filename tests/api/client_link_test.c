@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "api/loop.h"
+#include "support/gone.h"
 #include "support/script.h"
 #include "support/shell.h"
 #include "support/test.h"
@@ -83,32 +84,14 @@ lives(pid_t pid)
     return kill(pid, 0) == 0;
 }
 
-/* Somebody else's child: init, or a subreaper, waits for it when it likes. */
-static bool
-is_dead(pid_t pid)
-{
-    char path[32], stat[256] = "";
-    const char *state;
-    FILE *file;
-
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    file = fopen(path, "r");
-    if (!file)
-        return true;
-    (void)!fread(stat, 1, sizeof stat - 1, file);
-    fclose(file);
-    state = strrchr(stat, ')');
-    return !state || state[2] == 'Z' || state[2] == 'X';
-}
-
 static void
 await_gone(pid_t pid)
 {
     int i;
 
-    for (i = 0; i < LONG_MS && !is_dead(pid); i++)
+    for (i = 0; i < LONG_MS && !process_is_gone(pid); i++)
         usleep(1000);
-    assert_true(is_dead(pid));
+    assert_true(process_is_gone(pid));
 }
 
 static mcp_call *

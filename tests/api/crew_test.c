@@ -117,16 +117,16 @@ those_that_were_told_to_stop_do_not_count(void **state)
     raw_cancel(&raw, "1", "enough");
     jobs_call(&raw, "2", ONE, "deaf"); /* the grace is a minute */
     pids[1] = jobs_await_running(&raw);
-    assert_true(pids[1] != pids[0] && !jobs_is_gone(pids[0]));
+    assert_true(pids[1] != pids[0] && !process_is_gone(pids[0]));
     assert_int_equal(raw_counts(&raw).busy_helpers, 2);
     raw_cancel(&raw, "2", "enough"); /* as many again, which is one */
     jobs_call(&raw, "3", ONE, "wait");
     pids[2] = jobs_await_running(&raw);
-    RAW_UNTIL(jobs_is_gone(pids[0]));
-    assert_false(jobs_is_gone(pids[1]) || jobs_is_gone(pids[2]));
+    RAW_UNTIL(process_is_gone(pids[0]));
+    assert_false(process_is_gone(pids[1]) || process_is_gone(pids[2]));
     assert_int_equal(raw_counts(&raw).killed_helpers, 1);
     jobs_done(&raw);
-    assert_true(jobs_is_gone(pids[1]) && jobs_is_gone(pids[2]));
+    assert_true(process_is_gone(pids[1]) && process_is_gone(pids[2]));
 }
 
 /* ---- too many ----------------------------------------------------------- */
@@ -383,7 +383,7 @@ one_that_does_not_go_when_it_is_not_needed_is_killed(void **state)
     jobs_start(&raw, LATE, true);
     pid = jobs_call_pid(&raw, "1", LATE);
     assert_int_equal(mcp_server_remove_tool(raw.server, "late"), 0);
-    RAW_UNTIL(jobs_is_gone(pid));
+    RAW_UNTIL(process_is_gone(pid));
     RAW_UNTIL(raw_counts(&raw).helpers == 0);
     assert_true(raw_counts(&raw).killed_helpers > 0);
     jobs_done(&raw);
@@ -406,7 +406,7 @@ F34_a_call_that_takes_too_long_is_ended(void **state)
     for (line = raw_line(&raw); !strstr(line, "\"error\":"); line = raw_line(&raw))
         pid = jobs_read_pid(line, "pid "); /* unless it had no time to say so */
     RAW_UNTIL(raw_counts(&raw).busy_helpers == 0);
-    RAW_UNTIL(pid == 0 || jobs_is_gone(pid));
+    RAW_UNTIL(pid == 0 || process_is_gone(pid));
     assert_int_equal(raw_counts(&raw).canceled_by_limit, 1);
     jobs_done(&raw);
 }

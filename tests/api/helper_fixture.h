@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 
 #include "api/raw_client.h"
+#include "support/gone.h"
 
 /* ---- in a helper -------------------------------------------------------- */
 
@@ -356,24 +357,6 @@ jobs_call_pid(struct raw *raw, const char *id, int tool)
 {
     jobs_call(raw, id, tool, "pid");
     return jobs_read_pid(raw_line(raw), "\"text\":\"pid ");
-}
-
-/* Also one that is dead and that its parent has not waited for is gone. */
-static inline bool
-jobs_is_gone(pid_t pid)
-{
-    char path[32], stat[256] = "";
-    const char *state;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    file = fopen(path, "r");
-    if (!file)
-        return true;
-    (void)!fread(stat, 1, sizeof(stat) - 1, file);
-    fclose(file);
-    state = strrchr(stat, ')');
-    return !state || state[2] == 'Z' || state[2] == 'X';
 }
 
 /* Children of a process, at most that many; how many there are. */

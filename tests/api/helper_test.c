@@ -14,7 +14,7 @@ a_call_is_made_in_another_process(void **state)
     assert_true(pid > 1 && pid != getpid());
     assert_int_equal(jobs_call_pid(&raw, "2", JOB), pid); /* it was idle again */
     jobs_done(&raw);
-    assert_true(jobs_is_gone(pid));
+    assert_true(process_is_gone(pid));
 }
 
 static void
@@ -213,7 +213,7 @@ F5_a_deaf_one_is_killed_after_its_grace_and_replaced(void **state)
     raw_cancel(&raw, "1", "enough");
     assert_true(jobs_call_pid(&raw, "2", QUICK) !=
                 pid); /* at once, and no answer to 1 */
-    RAW_UNTIL(jobs_is_gone(pid));
+    RAW_UNTIL(process_is_gone(pid));
     RAW_UNTIL(raw_counts(&raw).busy_helpers == 0);
     assert_int_equal(raw_counts(&raw).killed_helpers, 1);
     assert_int_equal(raw_counts(&raw).overdue_handlers, 0);
@@ -230,7 +230,7 @@ without_a_grace_it_is_killed_at_once(void **state)
     jobs_call(&raw, "1", NOW, "wait"); /* it would listen */
     pid = jobs_await_running(&raw);
     raw_cancel(&raw, "1", "enough");
-    RAW_UNTIL(jobs_is_gone(pid));
+    RAW_UNTIL(process_is_gone(pid));
     assert_int_equal(raw_counts(&raw).killed_helpers, 1);
     jobs_done(&raw);
 }
@@ -273,7 +273,7 @@ expect_failure(struct raw *raw, int tool, const char *what, const char *part)
     raw_call(raw, "1", jobs[tool].name, arguments);
     line = raw_expect(raw, part);
     assert_non_null(strstr(line, "\"isError\":true"));
-    assert_true(jobs_is_gone(pid));
+    assert_true(process_is_gone(pid));
     assert_true(jobs_call_pid(raw, "2", tool) != pid);
 }
 
@@ -357,10 +357,10 @@ what_it_leaves_behind_is_ended_after_its_answer(void **state)
     jobs_call(&raw, "1", JOB, "leave");
     daemon = jobs_read_pid(raw_line(&raw), "\"text\":\"left ");
     assert_true(daemon > 1);
-    RAW_UNTIL(jobs_is_gone(daemon));
+    RAW_UNTIL(process_is_gone(daemon));
     jobs_call(&raw, "2", JOB, "leave and fail");
     daemon = jobs_read_pid(raw_expect(&raw, "\"code\":-32050"), "left ");
-    RAW_UNTIL(jobs_is_gone(daemon));
+    RAW_UNTIL(process_is_gone(daemon));
     RAW_UNTIL(raw_counts(&raw).killed_helpers == 2);
     (void)jobs_call_pid(&raw, "3", JOB);
     jobs_done(&raw);

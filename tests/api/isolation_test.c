@@ -73,7 +73,7 @@ start_deaf(struct raw *raw, pid_t pids[2], bool modern)
     raw_cancel(raw, "1", "enough");
     jobs_call(raw, "2", SLOW, "deaf");
     pids[1] = jobs_await_running(raw);
-    assert_false(jobs_is_gone(pids[0]) || jobs_is_gone(pids[1]));
+    assert_false(process_is_gone(pids[0]) || process_is_gone(pids[1]));
 }
 
 static void
@@ -86,7 +86,7 @@ F5_a_freed_server_leaves_no_process(void **state)
     mcp_server_free(raw.server);
     raw.server = NULL;
     assert_int_equal(jobs_children(), 0);
-    assert_true(jobs_is_gone(pids[0]) && jobs_is_gone(pids[1]));
+    assert_true(process_is_gone(pids[0]) && process_is_gone(pids[1]));
     jobs_done(&raw);
 }
 
@@ -100,7 +100,7 @@ F29_a_stopped_server_leaves_no_process(void **state)
     mcp_server_stop(raw.server);
     raw_expect(&raw, "\"error\":"); /* the second one is answered */
     RAW_UNTIL(jobs_children() == 0);
-    assert_true(jobs_is_gone(pids[0]) && jobs_is_gone(pids[1]));
+    assert_true(process_is_gone(pids[0]) && process_is_gone(pids[1]));
     RAW_UNTIL(raw_counts(&raw).helpers == 0); /* its socket goes after its processes */
     jobs_done(&raw);
 }
@@ -183,7 +183,7 @@ freed_in_a_handler_it_ends_soon(void **state)
     pids[0] = jobs_await_running(&raw);
     raw_call(&raw, "2", "bye", NULL);
     RAW_UNTIL(jobs_children() == 0);
-    assert_true(jobs_is_gone(pids[0]));
+    assert_true(process_is_gone(pids[0]));
     raw.server = NULL;
     raw_close(&raw);
     test_mem_done(raw.mem);
@@ -250,7 +250,7 @@ on_a_loop_of_the_programs_it_ends_too(void **state)
     pid = jobs_await_running(&raw);
     mcp_server_free(raw.server);
     raw.server = NULL;
-    assert_true(jobs_is_gone(pid));
+    assert_true(process_is_gone(pid));
     assert_int_equal(jobs_children(), 0);
     mcp_loop_stop(loop);
     pthread_join(thread, NULL);
@@ -288,10 +288,10 @@ M22_a_killed_server_leaves_no_process(void **state)
     if (middle == 0)
         middle_run(ends[1]);
     assert_int_equal(read(ends[0], &pid, sizeof(pid)), sizeof(pid));
-    assert_false(jobs_is_gone(pid));
+    assert_false(process_is_gone(pid));
     assert_int_equal(kill(middle, SIGKILL), 0);
     assert_int_equal(waitpid(middle, NULL, 0), middle);
-    RAW_UNTIL(jobs_is_gone(pid));
+    RAW_UNTIL(process_is_gone(pid));
     close(ends[0]);
     close(ends[1]);
 }
