@@ -89,7 +89,7 @@ watcher_await(struct watcher *w, const char *line)
     const struct timespec moment = {0, 1000000};
     bool seen = false;
 
-    for (int i = 0; i < 20000 && !seen; i++) {
+    for (int i = 0; i < 60000 && !seen; i++) {
         pthread_mutex_lock(&w->lock);
         seen = strstr(w->text, line) != NULL;
         pthread_mutex_unlock(&w->lock);
@@ -262,12 +262,13 @@ a_server_that_we_end_is_told_too(void **state)
 
     (void)state;
     assert_int_equal(pthread_mutex_init(&w.lock, NULL), 0);
-    assert_int_equal(mcp_client_spawn(command,
-                                      &SCRIPT_OPTIONS(.on_wire = on_wire, .user = &w,
-                                                      .era = MCP_ERA_LEGACY,
-                                                      .hello_ms = 10, .exit_ms = 10),
-                                      &client, NULL),
-                     MCP_E_TIMEOUT);
+    assert_int_equal(
+        mcp_client_spawn(command,
+                         &SCRIPT_OPTIONS(.on_wire = on_wire, .user = &w,
+                                         .era = MCP_ERA_LEGACY, .hello_ms = 10,
+                                         .exit_ms = 10, .term_ms = 60000),
+                         &client, NULL),
+        MCP_E_TIMEOUT);
     watcher_has(&w, INITIALIZE, 1);
     watcher_has(&w, "= signal 15 ended process ", 1);
     pthread_mutex_destroy(&w.lock);

@@ -148,18 +148,16 @@ hang(mcp_request *req, mcp_result *out, void *user)
 }
 
 static void
-rig_make(struct rig *rig, mcp_loop *loop)
+rig_make_with(struct rig *rig, mcp_server_options opt)
 {
     mcp_error err;
 
     memset(rig, 0, sizeof(*rig));
     test_mem_init(&rig->mem);
-    assert_int_equal(
-        mcp_server_new(&MCP_SERVER_OPTIONS(.name = "mounted", .version = "1",
-                                           .loop = loop, .stop_ms = 5000,
-                                           .allocator = &rig->mem.allocator),
-                       &rig->server, &err),
-        0);
+    opt.name = "mounted";
+    opt.version = "1";
+    opt.allocator = &rig->mem.allocator;
+    assert_int_equal(mcp_server_new(&opt, &rig->server, &err), 0);
     assert_int_equal(mcp_server_add_tool(
                          rig->server, &MCP_TOOL(.name = "echo", .reply = echo), &err),
                      0);
@@ -168,6 +166,12 @@ rig_make(struct rig *rig, mcp_loop *loop)
                             &MCP_TOOL(.name = "hang", .run = hang, .user = rig), &err),
         0);
     assert_int_equal(mcp_http_mount_new(rig->server, NULL, &rig->mount, &err), 0);
+}
+
+static void
+rig_make(struct rig *rig, mcp_loop *loop)
+{
+    rig_make_with(rig, MCP_SERVER_OPTIONS(.loop = loop, .stop_ms = 60000));
 }
 
 static void
@@ -448,7 +452,8 @@ what_waits_at_the_stop_may_still_be_taken(void **state)
     struct talk t;
 
     (void)state;
-    rig_start(&rig);
+    rig_make_with(&rig, MCP_SERVER_OPTIONS(.stop_ms = 50, .drain_ms = -1));
+    assert_int_equal(mcp_server_start(rig.server, NULL), 0);
     assert_int_equal(talk_begin(&t, &rig, "echo"), 0);
     mcp_http_turn_pause(t.turn, true);
     WAIT(rig_answered(&rig) == 1);
@@ -470,7 +475,8 @@ who_takes_nothing_does_not_hold_the_stop(void **state)
     struct talk t;
 
     (void)state;
-    rig_start(&rig);
+    rig_make_with(&rig, MCP_SERVER_OPTIONS(.stop_ms = 50, .drain_ms = -1));
+    assert_int_equal(mcp_server_start(rig.server, NULL), 0);
     assert_int_equal(talk_begin(&t, &rig, "echo"), 0);
     mcp_http_turn_pause(t.turn, true);
     WAIT(rig_answered(&rig) == 1);

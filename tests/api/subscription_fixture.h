@@ -20,7 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/client.h"
 #include "support/test.h"
+#include "support/virtual_clock.h"
 
 #define PATIENCE 60 /* seconds */
 #define PATIENCE_MS (INT64_C(1000) * PATIENCE)
@@ -311,6 +313,14 @@ static inline void
 teller_open_legacy(struct teller *t)
 {
     teller_open_as(t, MCP_ERA_LEGACY, TELLS_ALL, TELLER_OPTIONS(.quiet = true));
+}
+
+/* From now on the client's time stands still, but for what passes on the clock. */
+static inline void
+teller_hold_time(struct teller *t, struct virtual_clock *clock)
+{
+    virtual_clock_init(clock);
+    virtual_clock_hold(clock, t->client->host.inside);
 }
 
 static inline void
