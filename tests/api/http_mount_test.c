@@ -9,9 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/server.h"
 #include "run/loop.h"
 #include "support/messages.h"
 #include "support/test.h"
+#include "support/virtual_clock.h"
 
 #define CALL(name) REQUEST("7", "tools/call", "{\"name\":\"" name "\"," STAMP "}")
 #define BOUND INT64_C(60000000) /* us, for what happens soon */
@@ -448,18 +450,20 @@ rig_answered(struct rig *rig)
 static void
 what_waits_at_the_stop_may_still_be_taken(void **state)
 {
+    struct virtual_clock clock;
     struct rig rig;
     struct talk t;
 
     (void)state;
-    rig_make_with(&rig, MCP_SERVER_OPTIONS(.stop_ms = 50, .drain_ms = -1));
-    assert_int_equal(mcp_server_start(rig.server, NULL), 0);
+    rig_start(&rig);
+    virtual_clock_init(&clock);
+    virtual_clock_hold(&clock, rig.server->trunk.host.inside);
     assert_int_equal(talk_begin(&t, &rig, "echo"), 0);
     mcp_http_turn_pause(t.turn, true);
     WAIT(rig_answered(&rig) == 1);
     mcp_server_stop(rig.server);
-    for (int i = 0; i < 100; i++)
-        nap(); /* time in which a stop that does not wait is over */
+    for (int i = 0; i < 10; i++) /* a stop that does not wait is over by then */
+        virtual_clock_pass(&clock, 1000);
     mcp_http_turn_pause(t.turn, false);
     WAIT(atomic_load(&t.over));
     assert_int_equal(t.aborts, 0);
