@@ -393,20 +393,21 @@ static void
 F34_a_call_that_takes_too_long_is_ended(void **state)
 {
     mcp_tool tool = jobs[NOW];
-    pid_t pid = 0;
-    const char *line;
     struct raw raw;
+    pid_t pid;
 
     tool.limit_ms = 300;
     raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
     raw_tool(&raw, tool);
     raw_start(&raw, RAW_MODERN);
+    raw_hold_time(&raw);
     RAW_UNTIL(raw_counts(&raw).helpers == 1);
     jobs_call(&raw, "1", NOW, "deaf");
-    for (line = raw_line(&raw); !strstr(line, "\"error\":"); line = raw_line(&raw))
-        pid = jobs_read_pid(line, "pid "); /* unless it had no time to say so */
+    pid = jobs_await_running(&raw);
+    virtual_clock_pass(&raw.clock, 300);
+    raw_expect(&raw, "\"error\":");
     RAW_UNTIL(raw_counts(&raw).busy_helpers == 0);
-    RAW_UNTIL(pid == 0 || process_is_gone(pid));
+    RAW_UNTIL(process_is_gone(pid));
     assert_int_equal(raw_counts(&raw).canceled_by_limit, 1);
     jobs_done(&raw);
 }
