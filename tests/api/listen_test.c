@@ -304,16 +304,15 @@ H17_a_stop_tells_what_is_due_and_answers(void **state)
 static void
 H17_a_stop_waits_for_nothing_else(void **state)
 {
-    int64_t begun = raw_now_ms();
     struct raw raw;
 
     raw_make(&raw, MCP_SERVER_OPTIONS(.offers = ALL, .stop_ms = 20000));
     look_on(&raw, *state);
     raw_start(&raw, true);
+    raw_hold_time(&raw); /* one that waits for time to pass never ends */
     listen_to(&raw, "1", "{}");
     raw_expect(&raw, "acknowledged");
     raw_close(&raw); /* what it says fits into the socket */
-    assert_true(raw_now_ms() - begun < 10000);
     test_mem_done(raw.mem);
 }
 
