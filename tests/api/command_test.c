@@ -71,11 +71,12 @@ scene_open(struct scene *s, mcp_command command)
                     MCP_TOOL(.run = run_command));
 }
 
-/* The server's time passes from now on when the command says something. */
+/* The server's time jumps from now on when the command says something. It runs besides,
+ * for the grace: a process that is forked just then may miss its SIGTERM. */
 static void
 scene_hold_time(struct scene *s)
 {
-    virtual_clock_init(&s->clock);
+    virtual_clock_init_running(&s->clock);
     virtual_clock_hold(&s->clock, s->server->trunk.host.inside);
     s->command.user = s;
 }

@@ -32,8 +32,9 @@ struct virtual_clock {
 /* It begins at the real time, so that moments which were taken before are past. */
 void virtual_clock_init(struct virtual_clock *clock);
 
-/* The same, but it runs by itself as the real one does: for a client over HTTP, whose
- * library needs timers that expire. Limits that are far off are as certain with it. */
+/* The same, but it runs by itself as the real one does: where more timers than the one
+ * that is tested must expire, as in a client over HTTP. Limits that are far off are as
+ * certain with it. */
 void virtual_clock_init_running(struct virtual_clock *clock);
 
 /* The loop, which runs on another thread, has this clock from now on. */
