@@ -123,7 +123,8 @@ fixture_open(struct fixture *f, void **state)
     told_init(&f->inside);
     assert_int_equal(
         mcp_server_new(&MCP_SERVER_OPTIONS(.name = "direct", .version = "1",
-                                           .stop_ms = 20000), /* handlers end first */
+                                           .stop_ms = 60000, /* handlers end first */
+                                           .drain_ms = 20),
                        &f->server, NULL),
         0);
     add_tool(f, "echo", tool_echo);

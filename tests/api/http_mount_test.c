@@ -173,7 +173,8 @@ rig_make_with(struct rig *rig, mcp_server_options opt)
 static void
 rig_make(struct rig *rig, mcp_loop *loop)
 {
-    rig_make_with(rig, MCP_SERVER_OPTIONS(.loop = loop, .stop_ms = 60000));
+    rig_make_with(rig,
+                  MCP_SERVER_OPTIONS(.loop = loop, .stop_ms = 60000, .drain_ms = 20));
 }
 
 static void

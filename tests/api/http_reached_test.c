@@ -320,7 +320,10 @@ B22_a_server_that_goes_ends_the_calls(void **state)
     mcp_error err;
     int r;
 
-    reached_open(&f, state);
+    reached_serve(&f,
+                  MCP_SERVER_OPTIONS(.era = *(enum mcp_era *)*state, .drain_ms = 20),
+                  MCP_HTTP_OPTIONS(.port = 0));
+    f.client = reached_client(&f, REACHED_OPTIONS(.flush_ms = RAW_BOUND_MS));
     call = reached_hangs(&f, f.client, NULL);
     mcp_server_stop(f.raw.server);
     r = mcp_call_wait(call, RAW_BOUND_MS, NULL, &err);

@@ -441,13 +441,15 @@ what_was_begun_may_be_finished_after_the_server_was_freed(void **state)
 
 /* ---- on a loop of the program's ----------------------------------------- */
 
+/* So much longer than two stops may its freeing wait: drain_ms is not used otherwise. */
 static mcp_loop *
-open_borrowed(struct raw *raw, struct gate *gate)
+open_borrowed(struct raw *raw, struct gate *gate, int64_t drain_ms)
 {
     mcp_loop *loop;
 
     assert_int_equal(mcp_loop_new(NULL, &loop, NULL), 0);
-    raw_make(raw, MCP_SERVER_OPTIONS(.loop = loop, .stop_ms = 10));
+    raw_make(raw,
+             MCP_SERVER_OPTIONS(.loop = loop, .stop_ms = 10, .drain_ms = drain_ms));
     raw_tool(raw, MCP_TOOL(.name = "say", .reply = say));
     raw_tool(raw, MCP_TOOL(.name = "deaf", .run = gate_run, .user = gate));
     raw_tool(raw, MCP_TOOL(.name = "free", .reply = free_server, .user = raw));
@@ -476,7 +478,7 @@ a_borrowed_loop_serves_it(void **state)
     struct gate gate = {0};
     struct raw raw;
     pthread_t thread;
-    mcp_loop *loop = open_borrowed(&raw, &gate);
+    mcp_loop *loop = open_borrowed(&raw, &gate, RAW_BOUND_MS);
 
     (void)state;
     assert_int_equal(mcp_server_run(raw.server, NULL, NULL), MCP_E_STATE);
@@ -498,7 +500,7 @@ a_borrowed_loop_frees_what_a_handler_frees(void **state)
     struct gate gate = {0};
     struct raw raw;
     pthread_t thread;
-    mcp_loop *loop = open_borrowed(&raw, &gate);
+    mcp_loop *loop = open_borrowed(&raw, &gate, RAW_BOUND_MS);
 
     (void)state;
     assert_int_equal(pthread_create(&thread, NULL, loop_main, loop), 0);
@@ -515,7 +517,7 @@ a_borrowed_loop_frees_it_when_the_last_handler_is_home(void **state)
     struct gate gate = {0};
     struct raw raw;
     pthread_t thread;
-    mcp_loop *loop = open_borrowed(&raw, &gate);
+    mcp_loop *loop = open_borrowed(&raw, &gate, -1);
 
     (void)state;
     assert_int_equal(pthread_create(&thread, NULL, loop_main, loop), 0);
@@ -534,7 +536,7 @@ a_loop_that_is_stepped_frees_it_too(void **state)
 {
     struct gate gate = {0};
     struct raw raw;
-    mcp_loop *loop = open_borrowed(&raw, &gate);
+    mcp_loop *loop = open_borrowed(&raw, &gate, RAW_BOUND_MS);
 
     (void)state;
     raw_call(&raw, "1", "say", NULL);
@@ -551,7 +553,7 @@ a_loop_that_never_ran_frees_it_too(void **state)
 {
     struct gate gate = {0};
     struct raw raw;
-    mcp_loop *loop = open_borrowed(&raw, &gate);
+    mcp_loop *loop = open_borrowed(&raw, &gate, RAW_BOUND_MS);
 
     (void)state;
     mcp_server_free(raw.server);
@@ -567,7 +569,7 @@ M26_several_on_one_loop_go_in_any_order(void **state)
     struct gate gate = {0};
     struct raw raws[3];
     pthread_t thread;
-    mcp_loop *loop = open_borrowed(&raws[0], &gate);
+    mcp_loop *loop = open_borrowed(&raws[0], &gate, RAW_BOUND_MS);
 
     (void)state;
     for (int i = 1; i < 3; i++) {
