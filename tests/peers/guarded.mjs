@@ -6,26 +6,16 @@
  * A client of a peer signs in there by itself: with a Provider of the TypeScript SDK, or by
  * the browser that browser() makes, for programs that open one.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert, until } from './cases.mjs';
-import { serve, start } from './reach.mjs';
+import { ownPort, serve, start } from './reach.mjs';
 
 /* What a token is for is said before the server listens: so its port must be known. */
-const freePort = () => new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject).listen(0, '127.0.0.1', () => {
-        const { port } = server.address();
-
-        server.close(() => resolve(port));
-    });
-});
-
 export async function guard(bin, { dpop = false, alg = [] } = {}) {
     const issuer = await start(`${bin}/test-issuer`,
         [...(dpop ? ['--dpop', '--nonce'] : []), ...alg]);
-    const address = `127.0.0.1:${await freePort()}`;
+    const address = `127.0.0.1:${await ownPort()}`;
     const url = `http://${address}/mcp`;
     const server = await serve(`${bin}/probe-server`,
         ['--guard', issuer.url, url, ...(dpop ? ['--dpop'] : [])], address);
@@ -35,9 +25,10 @@ export async function guard(bin, { dpop = false, alg = [] } = {}) {
         url,
         issuer: issuer.url,
         counts: async () => (await fetch(`${issuer.url}/counts`)).json(),
-        stop: () => {
-            server.stop();
-            issuer.stop();
+        stop: async () => {
+            const ends = await Promise.all([server.stop(), issuer.stop()]);
+
+            return Math.max(...ends);
         },
     };
 }
@@ -79,14 +70,6 @@ export async function expectNothingAfter(peer, rounds) {
         assert.ok((await ends).every(end => end.status === 'rejected'));
         assert.equal((await calm()).cancelled, before.cancelled + (round + 1) * 10);
     }
-}
-
-/* A folder that is gone at the end, for what programs keep. */
-export function scratch() {
-    const home = mkdtempSync(join(tmpdir(), 'libmcp-peers-'));
-
-    process.once('exit', () => rmSync(home, { recursive: true, force: true }));
-    return home;
 }
 
 /* What a program's environment must have, so that it opens ours: a browser without a user,

@@ -6,15 +6,12 @@
  * The inspector keeps files in its home: here that is a folder of its own.
  */
 import { execFile } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { assert, finish, prove } from './cases.mjs';
-import { serve } from './reach.mjs';
+import { scratch, serve } from './reach.mjs';
 
 const [era, bin] = process.argv.slice(2);
-const home = mkdtempSync(join(tmpdir(), 'libmcp-inspector-'));
+const home = scratch();
 const run = promisify(execFile);
 
 const server = await serve(`${bin}/probe-server`);
@@ -44,5 +41,5 @@ await prove('resources_are_listed', async () =>
 await prove('a_resource_is_read', async () =>
     assert.ok(find(await inspect('--method', 'resources/read', '--uri', 'watch://1'),
         'watch://1')));
-await prove('the_server_stops', () => server.stop());
+await prove('the_server_stops', async () => assert.equal(await server.stop(), 0));
 finish();

@@ -19,9 +19,9 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { assert, processes, until } from './cases.mjs';
-import { browser, scratch } from './guarded.mjs';
-import { start as startServer } from './reach.mjs';
+import { assert, until } from './cases.mjs';
+import { browser } from './guarded.mjs';
+import { scratch, start as startServer } from './reach.mjs';
 
 const EVERYTHING = 'node_modules/@modelcontextprotocol/server-everything/dist/index.js';
 const TRACE = /^ *\d+\.\d{3} (-->|<--|---) /;
@@ -174,11 +174,6 @@ export async function meet(bin, peer, way, era, options = []) {
             notedBefore += lines.length;
             return lines;
         },
-        leave: async () => {
-            const entry = processes.find(({ child }) => child.pid === server?.pid);
-
-            server?.stop();
-            await until(() => entry?.end, end => !server || end !== null);
-        },
+        leave: () => server?.stop(),
     };
 }

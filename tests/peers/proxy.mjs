@@ -7,24 +7,15 @@
  *                                         as this one does then
  */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { ownPort, scratch } from './reach.mjs';
 
-const PATIENCE_MS = 20000;
-
-const freePort = () => new Promise(resolve => {
-    const socket = createServer();
-
-    socket.listen(0, '127.0.0.1', () => {
-        const { port } = socket.address();
-
-        socket.close(() => resolve(port));
-    });
-});
+const PATIENCE_MS = 60000;
 
 /* As docs/deployment.md has it, but for the time-out. */
 const config = (folder, port, upstream, silence) => `
@@ -60,8 +51,8 @@ const isUp = port => new Promise(resolve => {
 });
 
 export async function startProxy(upstream, silence) {
-    const folder = mkdtempSync(join(process.cwd(), 'nginx-'));
-    const port = await freePort();
+    const folder = scratch();
+    const port = await ownPort();
     const file = join(folder, 'nginx.conf');
     const end = Date.now() + PATIENCE_MS;
 
