@@ -240,7 +240,8 @@ many_cancels_reach_user(mcp_client *client)
 static bool
 timeout_reaches_user(mcp_client *client)
 {
-    return give_up(client, MCP_CALL_OPTIONS(.total_ms = 700), 1, MCP_E_TOTAL_TIMEOUT);
+    return give_up(client, MCP_CALL_OPTIONS(.total_ms = SOON_MS), 1,
+                   MCP_E_TOTAL_TIMEOUT);
 }
 
 /* It would go on for ever. */

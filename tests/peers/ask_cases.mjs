@@ -5,8 +5,8 @@
  * open(server, options) gives a session as session.mjs describes it.
  */
 import { setMaxListeners } from 'node:events';
-import { assert, expectNothingLeft, processes, prove, proveIn, until } from
-    './cases.mjs';
+import { assert, expectNothingLeft, processes, prove, proveIn, ring, until,
+    WHEN_RUNG } from './cases.mjs';
 
 const ALL = {
     elicitation: { form: {}, url: {} },
@@ -301,9 +301,13 @@ const probeCases = {
 const legacyProbeCases = {
     async timeout_takes_a_question_back(peer) {
         const told = think(peer);
+        const before = peer.asked.length;
+        const end = assert.rejects(
+            peer.call('ask', { question: 'when?' }, { timeout: WHEN_RUNG }), /timed out/i);
 
-        await assert.rejects(peer.call('ask', { question: 'when?' }, { timeout: 500 }),
-            /timed out/i);
+        await until(() => peer.asked.length, n => n === before + 1);
+        ring();
+        await end;
         await told(1);
         await calm(peer);
     },

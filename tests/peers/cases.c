@@ -83,7 +83,7 @@ reports_progress(mcp_client *client)
 static bool
 progress_prolongs_call(mcp_client *client)
 {
-    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = 2000,
+    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = 5000,
                                                   .reset_on_progress = true);
     static struct slow slow;
 
@@ -151,7 +151,7 @@ timeout_ends_call(mcp_client *client)
 {
     static struct slow slow;
 
-    return slow_begins(&slow, client, MCP_CALL_OPTIONS(.timeout_ms = 500),
+    return slow_begins(&slow, client, MCP_CALL_OPTIONS(.timeout_ms = SOON_MS),
                        peer.kind->long_arguments) &&
            slow_ends(&slow, MCP_E_TIMEOUT) && still_answers(client);
 }
@@ -160,7 +160,7 @@ static bool
 total_timeout_ends_call(mcp_client *client)
 {
     const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = PATIENCE_MS,
-                                                  .total_ms = 500,
+                                                  .total_ms = SOON_MS,
                                                   .reset_on_progress = true);
     static struct slow slow;
 
@@ -196,7 +196,7 @@ scope_in_time_ends_call(mcp_client *client)
     bool ok;
     int r;
 
-    r = mcp_scope_new(&MCP_SCOPE_OPTIONS(.timeout_ms = 500), &scope);
+    r = mcp_scope_new(&MCP_SCOPE_OPTIONS(.timeout_ms = SOON_MS), &scope);
     if (!status_is(r, 0, NULL))
         return false;
     ok = slow_begins(&slow, client, MCP_CALL_OPTIONS(.scope = scope),

@@ -8,10 +8,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 export { assert };
 
-const PATIENCE_MS = 20000; /* for what should happen at once */
-const CASE_MS = 60000;
+const PATIENCE_MS = 60000; /* for what should happen at once: it only ends a hang */
+const CASE_MS = 120000;
 
 let failures = 0;
+
+/* What an issue names: a case that meets it says so, and has neither passed nor failed. */
+export class KnownFault extends Error {}
 
 /* Bounded, so that a lost answer fails its own case and not the whole program. */
 export async function prove(name, body) {
@@ -23,9 +26,11 @@ export async function prove(name, body) {
         await Promise.race([body(), clock]);
         console.log(`PASS ${name}`);
     } catch (error) {
-        failures++;
+        const isKnown = error instanceof KnownFault;
         const reason = String(error.message).replace(/\s+/g, ' ').slice(0, 400);
-        console.log(`FAIL ${name} ${reason}`);
+
+        failures += isKnown ? 0 : 1;
+        console.log(`${isKnown ? 'KNOWN' : 'FAIL'} ${name} ${reason}`);
     } finally {
         over.abort();
     }
@@ -96,3 +101,33 @@ subscribe('child_process', ({ process: child }) => {
     /* its pipes do not exist yet, but do when who spawns it has returned */
     queueMicrotask(() => child.stderr?.on('data', chunk => (entry.errors += chunk)));
 });
+
+/* ---- the clock of the SDKs ------------------------------------------------------- */
+
+/* The time-out of a call that rings when it is told to, and not before. */
+export const WHEN_RUNG = 2 ** 30;
+
+const GOODBYE_MS = [1000, 2000]; /* that an SDK waits for a process before it kills it */
+
+let ringing = [];
+
+/* Each time-out of WHEN_RUNG that was set since then is over now. */
+export function ring() {
+    const all = ringing;
+
+    ringing = [];
+    for (const over of all)
+        over();
+}
+
+/* What only resolves a promise is such a wait: on a busy machine, an end takes longer. */
+const isGoodbye = (run, ms) =>
+    GOODBYE_MS.includes(ms) && String(run).includes('[native code]');
+
+const { setTimeout: setTimer } = globalThis;
+
+globalThis.setTimeout = (run, ms, ...args) => {
+    if (ms === WHEN_RUNG)
+        ringing.push(() => run(...args));
+    return setTimer(run, isGoodbye(run, ms) ? PATIENCE_MS : ms, ...args);
+};

@@ -98,7 +98,7 @@ static const struct peer_case no_cases[] = {{0}};
     .cases = script_cases, .echo_arguments = "{\"text\":\"still there\"}", \
     .slow_tool = "slow", .long_arguments = "{\"ms\":600000,\"steps\":2}",  \
     .short_arguments = "{\"ms\":250,\"steps\":5}", .short_text = "done",   \
-    .longer_arguments = "{\"ms\":3000,\"steps\":30}", .tells = true
+    .longer_arguments = "{\"ms\":6000,\"steps\":60}", .tells = true
 
 static const struct peer_kind kinds[] = {
     {SCRIPT, .name = "v1", .host_cases = {offer_cases, ask_cases, ask_v1_cases}},
@@ -111,7 +111,7 @@ static const struct peer_kind kinds[] = {
      .long_arguments = "{\"duration\":20,\"steps\":100}",
      .short_arguments = "{\"duration\":0.25,\"steps\":5}",
      .short_text = "completed",
-     .longer_arguments = "{\"duration\":3,\"steps\":30}",
+     .longer_arguments = "{\"duration\":6,\"steps\":60}",
      .quiet = true},
     {.name = "probe",
      .cases = probe_cases,
@@ -121,7 +121,7 @@ static const struct peer_kind kinds[] = {
      .long_arguments = "{\"seconds\":600}",
      .short_arguments = "{\"to\":5,\"delay_ms\":50}",
      .short_text = "counted to 5",
-     .longer_arguments = "{\"to\":30,\"delay_ms\":100}",
+     .longer_arguments = "{\"to\":60,\"delay_ms\":100}",
      .tells = true},
     {.name = "refused", .quiet = true},
 };

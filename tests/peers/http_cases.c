@@ -162,7 +162,7 @@ const struct peer_case resume_cases[] = {
 static bool
 quiet_call_survives(mcp_client *client)
 {
-    return says(client, "hang", "{\"seconds\":5}", "slept");
+    return says(client, "hang", "{\"seconds\":7}", "slept");
 }
 
 static bool

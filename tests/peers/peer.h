@@ -12,7 +12,8 @@
 
 #include <mcp/client.h>
 
-#define PATIENCE_MS 20000 /* for what should happen at once */
+#define PATIENCE_MS 60000 /* for what should happen at once: it only ends a hang */
+#define SOON_MS 2000      /* of a time-out: by then its handler runs, busy or not */
 
 struct peer_case {
     const char *name;
@@ -29,7 +30,7 @@ struct peer_kind {
     const char *slow_tool;        /* reports progress */
     const char *long_tool;        /* for long_arguments, if it is another */
     const char *long_arguments;   /* for it to take long, with its first report soon */
-    const char *longer_arguments; /* 3 s, with many reports */
+    const char *longer_arguments; /* 6 s, with many reports */
     const char *short_arguments;  /* a moment, with five reports */
     const char *short_text;       /* what it says then */
     bool tells;                   /* has `stats`: what handlers heard */
