@@ -4,7 +4,8 @@
  * open() gives a session with a probe-server of its own, as session.mjs describes it.
  */
 import { setMaxListeners } from 'node:events';
-import { assert, processes, prove, until } from './cases.mjs';
+import { assert, KnownFault, processes, prove, ring, until, WHEN_RUNG } from
+    './cases.mjs';
 
 const RESOURCES = 10; /* of `hang` */
 const HOUR = { seconds: 3600 };
@@ -64,8 +65,12 @@ async function expectAborts(peer, tool, rounds, count) {
 
 async function expectTimeout(peer, tool) {
     const before = await calm(peer);
+    const end = assert.rejects(peer.call(tool, HOUR, { timeout: WHEN_RUNG }),
+        /timed out/i);
 
-    await assert.rejects(peer.call(tool, HOUR, { timeout: 300 }), /timed out/i);
+    await until(() => stats(peer), s => s.started === before.started + 1);
+    ring();
+    await end;
     assert.equal((await calm(peer)).cancelled, before.cancelled + 1);
     await expectEcho(peer);
 }
@@ -155,7 +160,29 @@ async function proveErrors(peer) {
 
 /* ---- cancellation ---------------------------------------------------------------- */
 
-async function proveAborts(peer) {
+/* In a server of its own: what is left in there would disturb the other cases. Where a
+ * legacy server has several threads, the cancel, on a connection of its own, may overtake
+ * the request; then it is lost, and the handler stays. */
+async function expectAbortAtOnce(open) {
+    const before = processes.length;
+    const peer = await open();
+    const controller = new AbortController();
+    const call = peer.call('hang', HOUR, { signal: controller.signal });
+
+    controller.abort('never mind');
+    await assert.rejects(call, /never mind/);
+    const fault = await calm(peer).then(() => null, error => error);
+    const { live_handlers: live } = await stats(peer);
+
+    assert.deepEqual(complaints(peer), []);
+    await expectEnd(peer, processes.slice(before));
+    if (fault)
+        throw open.mayOvertake && live === 1
+            ? new KnownFault('issue 20.0: a cancel that overtook its request was lost')
+            : fault;
+}
+
+async function proveAborts(peer, open) {
     await prove('abort_ends_hang', () => expectAborts(peer, 'hang', 1, 1));
     await prove('abort_ends_hang_async', () => expectAborts(peer, 'hang_async', 1, 1));
     await prove('50_aborted_hangs_leave_nothing', () =>
@@ -181,14 +208,7 @@ async function proveAborts(peer) {
         assert.equal((await other).content[0].text, 'counted to 20');
         await calm(peer);
     });
-    await prove('abort_at_once', async () => {
-        const controller = new AbortController();
-        const call = peer.call('hang', HOUR, { signal: controller.signal });
-
-        controller.abort('never mind');
-        await assert.rejects(call, /never mind/);
-        await calm(peer);
-    });
+    await prove('abort_at_once', () => expectAbortAtOnce(open));
     await prove('abort_before_the_call_sends_nothing', async () => {
         const before = await calm(peer);
 
@@ -220,9 +240,7 @@ async function proveTimeouts(peer) {
 /* ---- the end of a session -------------------------------------------------------- */
 
 /* Closes, and returns the signals that were needed. */
-async function expectEnd(peer) {
-    const mine = processes.filter(entry => entry.end === null);
-
+async function expectEnd(peer, mine = processes.filter(entry => entry.end === null)) {
     await peer.close();
     await until(() => mine.map(entry => entry.end), ends => !ends.includes(null));
     assert.deepEqual(mine.map(entry => entry.end), mine.map(() => 0));
@@ -259,7 +277,6 @@ async function expectRunningToEnd(open, ...tools) {
         assert.equal(end.status, 'rejected');
 }
 
-/* An SDK sends SIGTERM two seconds after it closed the pipe: time enough to go. */
 async function proveClosing(open) {
     await prove('closing_ends_running_calls_and_the_server', () =>
         expectRunningToEnd(open, 'hang', 'hang_async'));
@@ -283,7 +300,7 @@ export async function proveServer(open, version) {
     await proveTools(peer);
     await proveErrors(peer);
     await prove('calls_leave_nothing', async () => (before = await calm(peer)));
-    await proveAborts(peer);
+    await proveAborts(peer, open);
     await proveTimeouts(peer);
     await prove('no_descriptor_is_left', () =>
         until(() => stats(peer), s => s.open_fds <= before.open_fds));
