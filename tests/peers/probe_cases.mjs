@@ -160,17 +160,31 @@ async function proveErrors(peer) {
 
 /* ---- cancellation ---------------------------------------------------------------- */
 
+/* Gets a promise for each message: over HTTP it is kept when the server responds. */
+function noteSends(transport) {
+    const sends = [];
+    const { send } = transport;
+
+    transport.send = (...args) => {
+        sends.push(send.apply(transport, args));
+        return sends.at(-1);
+    };
+    return sends;
+}
+
 /* In a server of its own: what is left in there would disturb the other cases. Where a
  * legacy server has several threads, the cancel, on a connection of its own, may overtake
  * the request; then it is lost, and the handler stays. */
 async function expectAbortAtOnce(open) {
     const before = processes.length;
     const peer = await open();
+    const sends = noteSends(peer.transport);
     const controller = new AbortController();
     const call = peer.call('hang', HOUR, { signal: controller.signal });
 
     controller.abort('never mind');
     await assert.rejects(call, /never mind/);
+    await Promise.allSettled(sends);
     const fault = await calm(peer).then(() => null, error => error);
     const { live_handlers: live } = await stats(peer);
 
