@@ -17,7 +17,7 @@
 #include "client_scenarios.h"
 
 /* The suite ends us after 30 s, without a word; we would rather say what is missing. */
-#define PATIENCE_MS 20000
+#define PATIENCE_MS 60000
 
 /* ---- what a server may ask ------------------------------------------------------ */
 
@@ -65,7 +65,7 @@ open_client(const struct scenario *scenario, const char *url, const mcp_json *co
     const mcp_client_options me = MCP_CLIENT_OPTIONS(
             .name = "everything-client", .version = mcp_version(),
             .era = era_of(getenv("MCP_CONFORMANCE_PROTOCOL_VERSION")),
-            .timeout_ms = PATIENCE_MS, .hello_ms = PATIENCE_MS,
+            .timeout_ms = PATIENCE_MS, .probe_ms = PATIENCE_MS, .hello_ms = PATIENCE_MS,
             .elicit = {.run = elicit}, .sample = {.run = sample}, .root_list = roots,
             .on_log = print_log);
 
