@@ -41,26 +41,48 @@ cli_orphans_begin(struct cli_doctor *doctor)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
-/* Processes of that session, and those that fell to us, first in list. Those that have
- * ended are let go. */
+/* A process whose first thread has ended is shown as a zombie, too, but lives on: only
+ * waiting for it tells. */
+static bool
+has_ended(const struct cli_proc *proc, bool is_ours)
+{
+    return proc->state == 'Z' &&
+           (!is_ours || waitpid((pid_t)proc->pid, NULL, WNOHANG) != 0);
+}
+
+/* One look: processes of that session, and those that fell to us, first in list. Those
+ * that have ended are let go; ret_ended tells how many. */
 static size_t
-find(const struct cli_doctor *doctor, pid_t session, struct cli_proc *list)
+look(const struct cli_doctor *doctor, pid_t session, struct cli_proc *list,
+     size_t *ret_ended)
 {
     size_t count = cli_proc_all(list, CLI_PROC_MAX), found = 0;
 
+    *ret_ended = 0;
     for (size_t i = 0; i < count; i++) {
         struct cli_proc proc = list[i];
         bool is_ours = proc.parent == getpid() && !is_known(doctor, proc.pid);
 
         if (!is_ours && (session <= 0 || proc.session != session))
             continue;
-        if (proc.state == 'Z') {
-            if (is_ours)
-                (void)waitpid((pid_t)proc.pid, NULL, WNOHANG);
-            continue;
-        }
-        list[found++] = proc;
+        if (has_ended(&proc, is_ours))
+            *ret_ended += is_ours;
+        else
+            list[found++] = proc;
     }
+    return found;
+}
+
+/* Processes are looked at one after the other: one whose parent ended meanwhile may have
+ * been seen when it was not ours yet. So a look that let somebody go is not the last. */
+static size_t
+find(const struct cli_doctor *doctor, pid_t session, struct cli_proc *list)
+{
+    size_t ended, found;
+
+    do {
+        found = look(doctor, session, list, &ended);
+    } while (found == 0 && ended > 0);
     return found;
 }
 

@@ -1,4 +1,6 @@
 /* doctor_orphans_test.c - proves cli/doctor_orphans.c: nobody gets away */
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +11,20 @@
 #include "cli/proc.h"
 #include "cli/program.h"
 
-/* Runs a script of sh(1) to its end, as a server. */
+/* Until the process that sh(1) has just started is the program of that name, and not a
+ * copy of the shell any more. */
+#define AWAIT_SLEEP "until read -r n </proc/$!/comm && [ $n = sleep ]; do :; done\n"
+
+static _Noreturn void
+run_script(const void *script)
+{
+    (void)execl("/bin/sh", "sh", "-c", (const char *)script, (char *)NULL);
+    _exit(127);
+}
+
+/* Runs a server to its end. */
 static void
-serve(struct cli_doctor *doctor, const char *script)
+serve_by(struct cli_doctor *doctor, void (*run)(const void *user), const void *user)
 {
     pid_t pid;
 
@@ -20,11 +33,17 @@ serve(struct cli_doctor *doctor, const char *script)
     assert_true(pid >= 0);
     if (pid == 0) {
         (void)setsid();
-        (void)execl("/bin/sh", "sh", "-c", script, (char *)NULL);
-        _exit(127);
+        run(user);
     }
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     cli_orphans_end(doctor, pid);
+}
+
+/* The same with a script of sh(1). */
+static void
+serve(struct cli_doctor *doctor, const char *script)
+{
+    serve_by(doctor, run_script, script);
 }
 
 static size_t
@@ -56,9 +75,52 @@ a_session_of_its_own_hides_nobody(void **state)
     struct cli_doctor doctor = {.orphan_ms = 20};
 
     (void)state;
-    serve(&doctor, "sleep 3600 & setsid sleep 3600 &");
+    serve(&doctor, "sleep 3600 &\n" AWAIT_SLEEP "setsid sleep 3600 &\n" AWAIT_SLEEP);
     assert_int_equal(doctor.orphan_count, 2);
     assert_non_null(strstr(cli_text_string(&doctor.orphans), "sleep ("));
+    assert_int_equal(count_children(), 0);
+    cli_text_done(&doctor.orphans);
+}
+
+/* Its first thread ends, and the other one says so as soon as that is seen. */
+static void *
+say_and_stay(void *user)
+{
+    const int *fd = user;
+    struct cli_proc proc;
+
+    while (!cli_proc_look(getpid(), &proc) || proc.state != 'Z')
+        (void)sched_yield();
+    (void)!write(*fd, "", 1);
+    (void)pause();
+    return NULL;
+}
+
+static _Noreturn void
+run_half_dead(const void *user)
+{
+    static int fds[2]; /* outlives this thread */
+    pthread_t thread;
+    char byte;
+
+    (void)user;
+    if (pipe(fds) == 0 && fork() == 0) {
+        (void)alarm(PATIENCE_MS / 1000); /* also if a case fails */
+        if (pthread_create(&thread, NULL, say_and_stay, &fds[1]) == 0)
+            pthread_exit(NULL);
+        _exit(127);
+    }
+    _exit(read(fds[0], &byte, 1) == 1 ? 0 : 127);
+}
+
+static void
+who_has_lost_its_first_thread_is_no_zombie(void **state)
+{
+    struct cli_doctor doctor = {.orphan_ms = 20};
+
+    (void)state;
+    serve_by(&doctor, run_half_dead, NULL);
+    assert_int_equal(doctor.orphan_count, 1);
     assert_int_equal(count_children(), 0);
     cli_text_done(&doctor.orphans);
 }
@@ -100,5 +162,6 @@ children_that_were_there_before_stay(void **state)
 
 TEST_MAIN(TEST(who_leaves_nobody_is_not_accused),
           TEST(a_session_of_its_own_hides_nobody),
+          TEST(who_has_lost_its_first_thread_is_no_zombie),
           TEST(who_starts_others_all_the_time_is_ended_with_them),
           TEST(children_that_were_there_before_stay))
