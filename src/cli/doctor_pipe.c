@@ -259,6 +259,7 @@ int
 cli_pipe_answer(struct cli_pipe *pipe, int id, int64_t ms, mcp_doc **ret_answer)
 {
     int64_t until = cli_now_ms() + ms;
+    bool late = false;
     mcp_doc *doc;
 
     for (;;) {
@@ -274,8 +275,10 @@ cli_pipe_answer(struct cli_pipe *pipe, int id, int64_t ms, mcp_doc **ret_answer)
             return MCP_E_CLOSED;
         if (pipe->text.length > LINE_BYTES || pipe->text.failed)
             return MCP_E_LIMIT;
-        if (is_late(pipe, until))
+        if (late)
             return MCP_E_TIMEOUT;
+        late = is_late(pipe,
+                       until); /* what came in time is read, however late we are */
         look(pipe);
     }
 }
@@ -346,11 +349,13 @@ bool
 cli_pipe_wait(struct cli_pipe *pipe, int64_t ms)
 {
     int64_t until = cli_now_ms() + ms;
+    bool late = false;
     mcp_doc *doc;
 
     while (!has_ended(pipe)) {
-        if (is_late(pipe, until))
+        if (late)
             return false;
+        late = is_late(pipe, until); /* what ended in time has, however late we are */
         look(pipe);
         if (pipe->out < 0 && pipe->err < 0)
             (void)poll(NULL, 0, 1); /* nothing to read, and still there */

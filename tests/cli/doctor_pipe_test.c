@@ -1,6 +1,7 @@
 /* doctor_pipe_test.c - proves cli/doctor_pipe.c: a program, its lines and its end */
 #include "cli/doctor_pipe.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -53,6 +54,23 @@ silence_and_an_end_are_told_apart(void **state)
     cli_pipe_close(&pipe);
     sh(&pipe, "exit 0");
     assert_int_equal(cli_pipe_answer(&pipe, 1, PATIENCE_MS, &answer), MCP_E_CLOSED);
+    cli_pipe_close(&pipe);
+}
+
+/* However late somebody looks. */
+static void
+what_came_in_time_is_no_silence(void **state)
+{
+    struct cli_pipe pipe;
+    struct pollfd ready;
+    mcp_doc *answer;
+
+    (void)state;
+    sh(&pipe, "echo '" ANSWER "'; cat");
+    ready = (struct pollfd){.fd = pipe.out, .events = POLLIN};
+    assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
+    assert_int_equal(cli_pipe_answer(&pipe, 1, 0, &answer), 0);
+    mcp_doc_free(answer);
     cli_pipe_close(&pipe);
 }
 
@@ -153,7 +171,8 @@ of_two_with_one_name_the_last_counts(void **state)
 }
 
 TEST_MAIN(TEST(an_answer_is_found_between_other_lines),
-          TEST(silence_and_an_end_are_told_apart), TEST(the_end_of_its_input_ends_it),
+          TEST(silence_and_an_end_are_told_apart),
+          TEST(what_came_in_time_is_no_silence), TEST(the_end_of_its_input_ends_it),
           TEST(what_does_not_end_is_killed),
           TEST(a_line_without_end_is_no_message_either),
           TEST(a_program_that_is_not_there_is_said),
