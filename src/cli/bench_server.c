@@ -4,6 +4,7 @@
 
 #include "cli/bench.h"
 #include "cli/clock.h"
+#include "cli/times.h"
 
 #define STATS_MS 5000 /* for an answer of `stats` */
 #define POLL_MS 20
@@ -21,7 +22,8 @@ cli_bench_has_stats(const mcp_json *tools)
 int64_t
 cli_bench_live_handlers(mcp_client *client)
 {
-    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = STATS_MS);
+    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = cli_times_get(
+                                                      "stats", STATS_MS));
     mcp_reply *reply;
     int64_t live;
 

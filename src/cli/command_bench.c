@@ -6,6 +6,7 @@
 #include "cli/bench.h"
 #include "cli/clock.h"
 #include "cli/session.h"
+#include "cli/times.h"
 
 #define DURATION_MS 5000  /* of a run that has neither count nor duration */
 #define PATIENCE_MS 60000 /* for the last calls, if there is no --timeout */
@@ -93,15 +94,19 @@ calm_ms(const struct cli_bench *bench)
     double ms = 3 * bench->ready_ms;
 
     if (ms < CALM_LEAST_MS)
-        return CALM_LEAST_MS;
-    return ms > CALM_MOST_MS ? CALM_MOST_MS : (int64_t)ms;
+        ms = CALM_LEAST_MS;
+    if (ms > CALM_MOST_MS)
+        ms = CALM_MOST_MS;
+    return cli_times_get("calm", (int64_t)ms);
 }
 
 static int
 measure(struct cli *cli, struct cli_bench *bench, const mcp_json *tools,
         struct cli_late *late)
 {
-    const mcp_call_options ping = MCP_CALL_OPTIONS(.timeout_ms = PING_MS);
+    const mcp_call_options ping = MCP_CALL_OPTIONS(.timeout_ms = cli_times_get(
+                                                       "ping", PING_MS));
+    int64_t settle_ms = cli_times_get("settle", SETTLE_MS);
     int64_t patience = cli->options.timeout_ms > 0 ? cli->options.timeout_ms
                                                    : PATIENCE_MS;
     mcp_client *client = bench->plan.client;
@@ -128,7 +133,7 @@ measure(struct cli *cli, struct cli_bench *bench, const mcp_json *tools,
     }
     r = mcp_client_ping(client, &ping, NULL);
     bench->still_answers = r == 0 || r == MCP_E_PEER;
-    cli_bench_server_settle(&bench->server, bench->still_answers ? SETTLE_MS : 0);
+    cli_bench_server_settle(&bench->server, bench->still_answers ? settle_ms : 0);
     for (int i = 0; i < AGAIN_TIMES && cli_bench_server_has_grown(&bench->server); i++)
         if (!bench->load.interrupted && bench->still_answers &&
             run_aside(bench, again_count(bench), patience) == 0)

@@ -5,6 +5,7 @@
 #include "cli/content.h"
 #include "cli/doctor.h"
 #include "cli/input.h"
+#include "cli/times.h"
 
 #define TIMEOUT_MS 60000 /* for one answer, if there shall be no --timeout */
 
@@ -164,8 +165,8 @@ run(struct cli *cli, int argc, char **argv)
     doctor->arguments = argv + 1;
     doctor->timeout_ms = cli->options.timeout_ms > 0 ? cli->options.timeout_ms
                                                      : TIMEOUT_MS;
-    doctor->exit_ms = CLI_DOCTOR_EXIT_MS;
-    doctor->orphan_ms = CLI_DOCTOR_ORPHAN_MS;
+    doctor->exit_ms = cli_times_get("exit", CLI_DOCTOR_EXIT_MS);
+    doctor->orphan_ms = cli_times_get("orphan", CLI_DOCTOR_ORPHAN_MS);
     cli_late_init(&doctor->late);
     code = cli_target_get(cli, argv[0], &doctor->target);
     if (code == CLI_OK && doctor->target.kind == CLI_TARGET_URL &&

@@ -10,6 +10,7 @@
 #include "cli/bench.h"
 #include "cli/clock.h"
 #include "cli/doctor.h"
+#include "cli/times.h"
 
 #define RUN_MS 200  /* how long the tool may run before it is canceled */
 #define END_MS 5000 /* for each step behind it */
@@ -27,6 +28,18 @@ struct outcome {
     int64_t handlers; /* still running; -1: not known */
 };
 
+static int64_t
+run_ms(void)
+{
+    return cli_times_get("run", RUN_MS);
+}
+
+static int64_t
+end_ms(void)
+{
+    return cli_times_get("watch", END_MS);
+}
+
 /* Without this no progress is asked for. */
 static void
 on_progress(mcp_call *call, double progress, double total, const char *message,
@@ -40,23 +53,25 @@ on_progress(mcp_call *call, double progress, double total, const char *message,
 }
 
 /* Waits for what should not come. Where handlers are counted, nothing will once the last
- * of them is gone; elsewhere only time tells, and who answers late tells it soon. */
+ * of them is gone; elsewhere only time tells, and who answers late tells it soon. What
+ * has come by the end of that time counts, however late we look. */
 static void
 watch_rest(struct cli_doctor *doctor, bool has_stats, int64_t handlers_before,
            struct outcome *outcome)
 {
-    int64_t until = cli_now_ms() + END_MS;
+    int64_t until = cli_now_ms() + end_ms();
     uint64_t reports_before = cli_late_reports(&doctor->late);
-    bool is_over;
+    bool is_late, is_over;
 
     do {
+        is_late = cli_now_ms() >= until;
         if (has_stats)
             outcome->handlers = cli_bench_live_handlers(doctor->session.client) -
                                 handlers_before;
         outcome->late = cli_late_count(&doctor->late);
         outcome->reports = cli_late_reports(&doctor->late) - reports_before;
         is_over = outcome->late > 0 || outcome->reports > REPORTS ||
-                  (has_stats && outcome->handlers <= 0) || cli_now_ms() >= until ||
+                  (has_stats && outcome->handlers <= 0) || is_late ||
                   mcp_scope_is_over(doctor->cli->scope);
         if (!is_over)
             (void)poll(NULL, 0, POLL_MS);
@@ -68,7 +83,7 @@ static int
 cancel_one(struct cli_doctor *doctor, const char *arguments, struct outcome *ret)
 {
     mcp_client *client = doctor->session.client;
-    const mcp_call_options ping = MCP_CALL_OPTIONS(.timeout_ms = END_MS);
+    const mcp_call_options ping = MCP_CALL_OPTIONS(.timeout_ms = end_ms());
     mcp_call_options opt = cli_session_call_options(&doctor->session);
     bool has_stats = cli_bench_has_stats(
         mcp_reply_items(doctor->lists[MCP_LIST_TOOLS]));
@@ -81,11 +96,11 @@ cancel_one(struct cli_doctor *doctor, const char *arguments, struct outcome *ret
                               NULL, &call);
     if (r < 0)
         return r;
-    r = mcp_call_wait(call, RUN_MS, NULL, NULL);
+    r = mcp_call_wait(call, run_ms(), NULL, NULL);
     if (r == MCP_E_AGAIN) {
         (void)mcp_call_cancel(call, "the doctor cancels");
-        ret->status = mcp_call_wait(call, END_MS, NULL, NULL);
-        ret->was_told = mcp_call_flush(call, END_MS) == 0;
+        ret->status = mcp_call_wait(call, end_ms(), NULL, NULL);
+        ret->was_told = mcp_call_flush(call, end_ms()) == 0;
         r = mcp_client_ping(client, &ping, NULL);
         ret->is_alive = r == 0 || r == MCP_E_PEER;
         if (ret->is_alive)
@@ -116,16 +131,16 @@ judge(const struct outcome *outcome, struct cli_finding *finding)
         cli_mend(finding, "Look for the cancel in what takes long, and stop.");
     } else if (outcome->handlers > 0) {
         cli_found(finding, CLI_FAIL,
-                  "%lld handler%s still run%s %d s after the cancel.",
+                  "%lld handler%s still run%s %lld s after the cancel.",
                   (long long)outcome->handlers, outcome->handlers == 1 ? "" : "s",
-                  outcome->handlers == 1 ? "s" : "", END_MS / 1000);
+                  outcome->handlers == 1 ? "s" : "", (long long)end_ms() / 1000);
         cli_mend(finding, "Look for the cancel in what takes long, and stop.");
     } else if (outcome->handlers < 0) {
         cli_found(
             finding, CLI_PASS,
-            "No answer came within %d s, and the session goes on. Whether the work "
+            "No answer came within %lld s, and the session goes on. Whether the work "
             "has ended cannot be seen from here.",
-            END_MS / 1000);
+            (long long)end_ms() / 1000);
     } else {
         cli_found(finding, CLI_PASS,
                   "No answer came, the session goes on, and no handler is left.");
@@ -161,8 +176,8 @@ cli_check_cancel(struct cli_doctor *doctor, struct cli_finding *finding)
     }
     r = cancel_one(doctor, arguments, &outcome);
     if (r == MCP_E_STATE)
-        cli_found(finding, CLI_SKIP, "%.128s ended by itself within %d ms.",
-                  cli->options.tool, RUN_MS);
+        cli_found(finding, CLI_SKIP, "%.128s ended by itself within %lld ms.",
+                  cli->options.tool, (long long)run_ms());
     else if (r == MCP_E_CLOSED)
         cli_found(finding, CLI_FAIL, "The server went away when %.128s was called.",
                   cli->options.tool);

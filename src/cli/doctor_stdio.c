@@ -11,6 +11,7 @@
 
 #include "cli/doctor.h"
 #include "cli/error.h"
+#include "cli/times.h"
 
 #define DISCOVER_MS \
     3000 /* a server of before 2026 may say nothing to what it is asked */
@@ -71,7 +72,8 @@ static bool
 greet_modern(struct cli_doctor *doctor, struct cli_pipe *pipe,
              struct cli_text *versions)
 {
-    int64_t ms = doctor->timeout_ms < DISCOVER_MS ? doctor->timeout_ms : DISCOVER_MS;
+    int64_t most = cli_times_get("discover", DISCOVER_MS);
+    int64_t ms = doctor->timeout_ms < most ? doctor->timeout_ms : most;
     struct cli_text line = {0};
     const mcp_json *list;
     mcp_json_iterator it;

@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "cli/doctor.h"
+#include "cli/times.h"
 
 #define ID 1
 #define ANSWER_MS 10000 /* for one request, unless there is less time */
@@ -47,12 +48,13 @@ struct cli_way
 cli_doctor_way(const struct cli_doctor *doctor)
 {
     const struct cli_options *options = &doctor->cli->options;
+    int64_t most = cli_times_get("answer", ANSWER_MS);
 
-    return (struct cli_way){
-        .timeout_ms = doctor->timeout_ms < ANSWER_MS ? doctor->timeout_ms : ANSWER_MS,
-        .ca = options->ca,
-        .insecure = options->insecure,
-        .scope = doctor->cli->scope};
+    return (struct cli_way){.timeout_ms = doctor->timeout_ms < most ? doctor->timeout_ms
+                                                                    : most,
+                            .ca = options->ca,
+                            .insecure = options->insecure,
+                            .scope = doctor->cli->scope};
 }
 
 static void

@@ -15,6 +15,7 @@
 #include "cli/login.h"
 #include "cli/relay.h"
 #include "cli/text.h"
+#include "cli/times.h"
 #include "cli/trace.h"
 
 #define OPENING_TICK_MS 20 /* between looks at the process that is being opened */
@@ -94,7 +95,7 @@ time_or_none(int64_t ms)
 static int64_t
 time_at_most(int64_t ms)
 {
-    return ms > 0 && ms < LIBRARY_MS ? ms : 0;
+    return ms > 0 && ms < LIBRARY_MS ? ms : cli_times_get("opening", 0);
 }
 
 static mcp_client_options
@@ -261,7 +262,7 @@ await_last_words(struct cli_session *session)
     if (!session->client || !session->tells_end)
         return;
     mcp_client_close(session->client);
-    (void)cli_flag_wait(&session->cli->ended, END_MS);
+    (void)cli_flag_wait(&session->cli->ended, cli_times_get("end", END_MS));
 }
 
 void
@@ -353,19 +354,20 @@ cli_session_confirm(struct cli_session *session, mcp_call *call, const char *wha
                     const char *how)
 {
     struct cli *cli = session->cli;
-    const mcp_call_options soon = MCP_CALL_OPTIONS(.timeout_ms = CONFIRM_MS);
+    int64_t ms = cli_times_get("confirm", CONFIRM_MS);
+    const mcp_call_options soon = MCP_CALL_OPTIONS(.timeout_ms = ms);
     mcp_error err = {0};
     int r = 0;
 
     cli_say_progress_end(&cli->say);
     if (cli_interrupt_output_gone()) {
         if (call)
-            (void)mcp_call_flush(call, CONFIRM_MS);
+            (void)mcp_call_flush(call, ms);
         return CLI_CANCELED;
     }
     cli_note(&cli->say, "canceling %s", what);
     if (call)
-        r = mcp_call_flush(call, CONFIRM_MS);
+        r = mcp_call_flush(call, ms);
     if (r == 0)
         r = mcp_client_ping(session->client, &soon, &err);
     if (r == MCP_E_PEER)
@@ -407,7 +409,7 @@ call_failed(struct cli_session *session, mcp_call *call, const char *what,
     case MCP_E_TIMEOUT:
     case MCP_E_TOTAL_TIMEOUT:
         if (call)
-            (void)mcp_call_flush(call, CONFIRM_MS);
+            (void)mcp_call_flush(call, cli_times_get("confirm", CONFIRM_MS));
         return cli_fail_as(
             cli,
             &(mcp_error){.status = err->status,

@@ -159,7 +159,7 @@ SIGTERM_cancels_too_and_is_what_we_die_of(void **state)
     ran_done(&ran);
 }
 
-/* A server that stops reading cannot be told. */
+/* Of a server that says nothing any more nobody knows whether it was told. */
 static void
 a_cancel_that_nobody_confirms_is_6(void **state)
 {
@@ -168,10 +168,11 @@ a_cancel_that_nobody_confirms_is_6(void **state)
         "\"{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":0,\\\"result\\\":"
         "{\\\"protocolVersion\\\":\\\"2025-11-25\\\",\\\"capabilities\\\":{},"
         "\\\"serverInfo\\\":{\\\"name\\\":\\\"x\\\",\\\"version\\\":\\\"1\\\"}}}\"; "
-        "exec sleep 600'";
+        "cat >/dev/null; exit'";
     const char *const words[] = {"--trace", "--era",     "legacy", "raw",
                                  script,    "some/work", NULL};
-    struct running running = start_mcpctl(words, NULL);
+    const char *const env[] = {TIMES("confirm=50"), NULL};
+    struct running running = start_mcpctl(words, env);
     struct ran ran;
 
     (void)state;

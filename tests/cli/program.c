@@ -76,6 +76,7 @@ set_environment(const char *const *more)
 {
     (void)setenv("HOME", scratch(), 1);
     (void)setenv("NO_PROXY", "*", 1);
+    (void)setenv("MCPCTL_TIMES", PATIENT_TIMES, 1);
     (void)unsetenv("XDG_STATE_HOME");
     (void)unsetenv("XDG_CONFIG_HOME");
     (void)unsetenv("BROWSER");

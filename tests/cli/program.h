@@ -11,6 +11,13 @@
 #include "support/test.h"
 
 #define PATIENCE_MS 60000 /* how long anything may take that should happen at once */
+/* mcpctl and its servers have as long for each step, so that a busy machine is no fault of
+ * theirs; see cli/times.h. */
+#define PATIENT_TIMES                                                               \
+    "opening=60000 confirm=60000 end=60000 exit=60000 orphan=60000 discover=60000 " \
+    "answer=60000 watch=60000 stats=60000 ping=60000 settle=60000"
+/* For an environment: all of these, but for some. TIMES("exit=50") */
+#define TIMES(others) "MCPCTL_TIMES=" PATIENT_TIMES " " others
 #define MCPCTL CLI_BIN "/mcpctl"
 #define PROBE CLI_BIN "/probe-server" /* over stdio; as a target word */
 
@@ -42,6 +49,16 @@ void check_ran(struct ran *ran, int code, const char *in_out, const char *in_err
         struct ran ran_ = RUN(__VA_ARGS__);     \
                                                 \
         check_ran(&ran_, code, in_out, in_err); \
+    } while (0)
+
+/* The same with other times: CHECK_RAN_IN("exit=50", 0, "pong", NULL, "ping", PROBE). */
+#define CHECK_RAN_IN(times, code, in_out, in_err, ...)                                \
+    do {                                                                              \
+        struct ran ran_ = run_mcpctl_with((const char *const[]){__VA_ARGS__, NULL},   \
+                                          NULL, /* no input */                        \
+                                          (const char *const[]){TIMES(times), NULL}); \
+                                                                                      \
+        check_ran(&ran_, code, in_out, in_err);                                       \
     } while (0)
 
 /* Started, not waited for. */
