@@ -75,10 +75,12 @@ static void
 see_sent(struct cli_late *late, const mcp_json *message)
 {
     const mcp_json *id = mcp_json_get(mcp_json_get(message, "params"), "requestId");
+    const mcp_json *method = mcp_json_get(message, "method");
     char text[CLI_LATE_ID];
 
-    if (!mcp_json_is_string(mcp_json_get(message, "method"),
-                            "notifications/cancelled") ||
+    if (mcp_json_is_string(method, "tools/call"))
+        late->calls++;
+    if (!mcp_json_is_string(method, "notifications/cancelled") ||
         !id_write(id, text, sizeof(text)))
         return;
     memcpy(late->ids[late->next], text, sizeof(text));
@@ -107,15 +109,21 @@ see_came(struct cli_late *late, const mcp_json *message)
     }
 }
 
+/* Most of what goes out is of no interest, and need not be read. */
+static bool
+may_be_seen(const char *text, size_t length)
+{
+    return memmem(text, length, "/cancelled", 10) || memmem(text, length, "/call", 5);
+}
+
 void
 cli_late_look(struct cli_late *late, enum mcp_wire what, const char *text,
               size_t length)
 {
     mcp_doc *doc;
 
-    /* most of what goes out is no cancel, and need not be read */
     if (what == MCP_WIRE_EVENT ||
-        (what == MCP_WIRE_SENT && !memmem(text, length, "/cancelled", 10)) ||
+        (what == MCP_WIRE_SENT && !may_be_seen(text, length)) ||
         mcp_doc_parse(text, length, NULL, &doc, NULL) < 0)
         return;
     (void)pthread_mutex_lock(&late->lock);
@@ -148,4 +156,10 @@ uint64_t
 cli_late_reports(struct cli_late *late)
 {
     return count_read(late, &late->reports);
+}
+
+uint64_t
+cli_late_calls(struct cli_late *late)
+{
+    return count_read(late, &late->calls);
 }

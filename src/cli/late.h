@@ -21,6 +21,7 @@ struct cli_late {
     uint64_t canceled; /* requests that the server was told to cancel */
     uint64_t answered; /* of these: answered all the same, after it */
     uint64_t reports;  /* of progress, whatever they are for */
+    uint64_t calls;    /* of tools, that were handed to the link */
     /* who was to see the wire before us (--trace), and to hear of the session */
     void (*on_wire)(mcp_client *client, enum mcp_wire what, const char *text,
                     size_t length, void *user);
@@ -44,5 +45,8 @@ uint64_t cli_late_count(struct cli_late *late);
 
 /* How many reports of progress came, for whichever request, until now. [any] */
 uint64_t cli_late_reports(struct cli_late *late);
+
+/* How many calls of tools have gone out, until now. [any] */
+uint64_t cli_late_calls(struct cli_late *late);
 
 #endif

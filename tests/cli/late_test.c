@@ -51,6 +51,20 @@ an_answer_before_its_cancel_is_not(void **state)
 }
 
 static void
+calls_of_tools_are_counted_as_they_go_out(void **state)
+{
+    struct cli_late late;
+
+    (void)state;
+    cli_late_init(&late);
+    sent(&late, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\"}");
+    sent(&late, "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"tools/list\"}");
+    came(&late, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\"}");
+    assert_int_equal(cli_late_calls(&late), 1);
+    cli_late_done(&late);
+}
+
+static void
 an_error_that_says_canceled_is_no_answer(void **state)
 {
     struct cli_late late;
@@ -124,6 +138,7 @@ reports_of_progress_are_counted_apart(void **state)
 TEST_MAIN(TEST(reports_of_progress_are_counted_apart),
           TEST(an_answer_behind_its_cancel_is_late_once),
           TEST(an_answer_before_its_cancel_is_not),
+          TEST(calls_of_tools_are_counted_as_they_go_out),
           TEST(an_error_that_says_canceled_is_no_answer),
           TEST(other_ids_requests_and_garbage_do_not_count),
           TEST(who_looked_before_still_does))
