@@ -41,7 +41,8 @@ struct mcpi_timers *mcpi_loop_timers(struct mcpi_loop *loop); /* [loop] */
 int64_t mcpi_loop_now(const struct mcpi_loop *loop);
 int64_t mcpi_loop_clock(void);
 
-/* This moment by the loop's clock, for a deadline that a thread outside keeps. [any] */
+/* This moment by the loop's clock, also inside a turn: for a deadline that a thread outside
+ * keeps, or a time that must be granted in full, however long the turn has taken. [any] */
 int64_t mcpi_loop_moment(const struct mcpi_loop *loop);
 
 /* For tests that hold time in their hand: where mcpi_loop_now and mcpi_loop_moment come
