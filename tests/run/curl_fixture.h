@@ -14,7 +14,7 @@
 #include "support/http_script.h"
 #include "support/test.h"
 
-#define SOON 20000 /* ms: a bound for what happens at once */
+#define SOON 60000 /* ms: a bound for what happens at once */
 
 struct world {
     struct test_mem mem;
