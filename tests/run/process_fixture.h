@@ -496,6 +496,15 @@ has_children(void)
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
+/* Until the program around us has waited for all of them. */
+static inline void
+await_no_children(void)
+{
+    for (int i = 0; i < PATIENCE_MS && has_children(); i++)
+        poll(NULL, 0, 1);
+    assert_false(has_children());
+}
+
 /* Until it is dead; it stays a zombie. */
 static inline void
 await_exit(pid_t pid)

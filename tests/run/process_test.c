@@ -541,14 +541,6 @@ host_wait_for_all(int signal)
 }
 
 static void
-await_no_children(void)
-{
-    for (int i = 0; i < PATIENCE_MS && has_children(); i++)
-        poll(NULL, 0, 1);
-    assert_false(has_children());
-}
-
-static void
 assert_lives_with_host(void)
 {
     struct mcpi_process process;
