@@ -106,10 +106,11 @@ client_options(struct cli *cli)
             .name = "mcpctl", .version = mcp_version(), .title = "mcpctl",
             .era = (enum mcp_era)said->era, .scope = cli->scope,
             .timeout_ms = time_or_none(said->timeout_ms),
-            .hello_ms = time_or_none(said->timeout_ms),
-            .probe_ms = time_at_most(said->timeout_ms), .cwd = said->cwd,
-            .messages = severity_wanted(cli), .on_message = on_message,
-            .on_state = on_state, .user = cli, .on_log = on_log, .log_user = cli);
+            .hello_ms = cli_times_get("hello", time_or_none(said->timeout_ms)),
+            .probe_ms = cli_times_get("hello", time_at_most(said->timeout_ms)),
+            .cwd = said->cwd, .messages = severity_wanted(cli),
+            .on_message = on_message, .on_state = on_state, .user = cli,
+            .on_log = on_log, .log_user = cli);
 
     cli_ask_offer(cli, &opt);
     cli_trace_offer(cli, &opt);

@@ -2,6 +2,7 @@
 #ifndef TESTS_CLI_BENCH_ROOM_H
 #define TESTS_CLI_BENCH_ROOM_H
 
+#include <semaphore.h>
 #include <stdlib.h>
 
 #include <mcp/server.h>
@@ -13,6 +14,7 @@ struct bench_room {
     mcp_server *server;
     mcp_client *client;
     struct cli_bench_load *load;
+    sem_t looked; /* "held" ends once this is posted */
 };
 
 static inline int
@@ -37,17 +39,31 @@ bench_hang(mcp_request *req, mcp_result *out, void *user)
     return mcp_request_sleep(req, 3600000);
 }
 
+static inline int
+bench_held(mcp_request *req, mcp_result *out, void *user)
+{
+    struct bench_room *room = user;
+
+    (void)req;
+    while (sem_wait(&room->looked) < 0)
+        continue;
+    (void)sem_post(&room->looked); /* for the next one */
+    return mcp_result_text(out, "looked");
+}
+
 static inline void
 bench_room_open(struct bench_room *room)
 {
-    const mcp_tool tools[] = {MCP_TOOL(.name = "quick", .reply = bench_quick),
+    const mcp_tool tools[] = {MCP_TOOL(.name = "held", .run = bench_held, .user = room),
+                              MCP_TOOL(.name = "quick", .reply = bench_quick),
                               MCP_TOOL(.name = "broken", .reply = bench_broken),
                               MCP_TOOL(.name = "hang", .run = bench_hang)};
 
     assert_int_equal(mcp_server_new(&MCP_SERVER_OPTIONS(.name = "room", .version = "1"),
                                     &room->server, NULL),
                      0);
-    for (size_t i = 0; i < 3; i++)
+    assert_int_equal(sem_init(&room->looked, 0, 0), 0);
+    for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
         assert_int_equal(mcp_server_add_tool(room->server, &tools[i], NULL), 0);
     assert_int_equal(mcp_server_start(room->server, NULL), 0);
     assert_int_equal(
@@ -66,6 +82,7 @@ bench_room_close(struct bench_room *room)
 {
     mcp_client_free(room->client);
     mcp_server_free(room->server);
+    (void)sem_destroy(&room->looked);
     free(room->load);
 }
 

@@ -36,6 +36,7 @@ open_shell(const char *target)
         (void)signal(SIGINT, SIG_DFL); /* ignored in the background of a script */
         (void)setenv("HOME", home, 1);
         (void)setenv("TERM", "xterm", 1);
+        (void)setenv("MCPCTL_TIMES", PATIENT_TIMES, 1);
         (void)unsetenv("XDG_STATE_HOME");
         (void)unsetenv("XDG_CONFIG_HOME");
         (void)execl(MCPCTL, MCPCTL, "sh", target, (char *)NULL);
@@ -146,17 +147,32 @@ a_job_is_started_listed_and_killed(void **state)
     assert_int_equal(close_shell(&terminal), 0);
 }
 
+/* The answer is held back until the test opens a fifo: what is typed stands there. */
 static void
 a_job_that_ends_is_told_above_what_is_typed(void **state)
 {
-    struct terminal terminal = open_shell(PROBE);
+    const char *path = scratch_file("held.sh", PROBE
+                                    " | while IFS= read -r line; do case $line in\n"
+                                    "*'counted to 2'*) read -r go <$0.go;; esac\n"
+                                    "printf '%s\\n' \"$line\"; done\n");
+    char target[512], go[512];
+    struct terminal terminal;
+    int fd;
 
     (void)state;
+    (void)snprintf(target, sizeof(target), "/bin/sh %s", path);
+    (void)snprintf(go, sizeof(go), "%s.go", path);
+    assert_int_equal(mkfifo(go, 0600), 0);
+    terminal = open_shell(target);
     until(&terminal, "probe-server> ");
-    type(&terminal, "call count to=2 delay_ms=50 &\n");
+    type(&terminal, "call count to=2 &\n");
     until(&terminal, "probe-server> ");
     type(&terminal, "pi");
-    until(&terminal, "[1] done: call count to=2 delay_ms=50\r\n");
+    until(&terminal, "pi");
+    fd = open(go, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(write(fd, "\n", 1), 1);
+    close(fd);
+    until(&terminal, "[1] done: call count to=2\r\n");
     until(&terminal, "counted to 2\r\n");
     until(&terminal, "probe-server> pi");
     type(&terminal, "\x15quit\n");

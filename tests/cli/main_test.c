@@ -57,12 +57,13 @@ what_the_server_refuses_is_1(void **state)
     CHECK_RAN(1, NULL, "-32601", "raw", PROBE, "no/such/method");
 }
 
+/* The opening has a minute: it would time out as well, with another exit code. */
 static void
 a_timeout_is_1_and_the_server_is_told(void **state)
 {
     (void)state;
-    CHECK_RAN(1, NULL, "notifications/cancelled", "--trace", "call", PROBE, "hang",
-              "seconds=600", "--timeout", "100ms");
+    CHECK_RAN_IN("hello=60000", 1, NULL, "notifications/cancelled", "--trace", "call",
+                 PROBE, "hang", "seconds=600", "--timeout", "100ms");
 }
 
 /* Each failure is one line of JSON, with all that is known of it. */
