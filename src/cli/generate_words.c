@@ -6,6 +6,7 @@
 #include "cli/config.h"
 #include "cli/generate.h"
 #include "cli/session.h"
+#include "cli/times.h"
 
 enum {
     PATIENCE_MS = 3000, /* a user waits, with a finger on a key */
@@ -102,14 +103,18 @@ print_items(struct cli *cli, const struct wanted *what, const mcp_json *items,
         print_word(cli, mcp_json_string(mcp_json_get(it.value, what->member), ""), "");
 }
 
+static int64_t
+patience_ms(void)
+{
+    return cli_times_get("words", PATIENCE_MS);
+}
+
 /* It is asked for names, and must not keep anybody waiting, nor ask anything itself. */
 static void
 adjust(mcp_client_options *opt, void *user)
 {
     (void)user;
-    opt->probe_ms = PATIENCE_MS;
-    opt->hello_ms = PATIENCE_MS;
-    opt->timeout_ms = PATIENCE_MS;
+    opt->probe_ms = opt->hello_ms = opt->timeout_ms = patience_ms();
     opt->exit_ms = LEAVE_MS;
     opt->term_ms = LEAVE_MS;
     opt->messages = MCP_SEVERITY_NONE;
@@ -140,7 +145,7 @@ print_list_soon(struct cli *cli, const struct wanted *what, const char *target,
                 const char *of)
 {
     const mcp_scope_options soon = MCP_SCOPE_OPTIONS(.parent = cli->scope,
-                                                     .timeout_ms = PATIENCE_MS);
+                                                     .timeout_ms = patience_ms());
     mcp_scope *scope = NULL, *before = cli->scope;
     int code;
 

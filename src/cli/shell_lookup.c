@@ -5,13 +5,14 @@
 #include <string.h>
 
 #include "cli/shell_template.h"
+#include "cli/times.h"
 
 /* All pages of a list; NULL: it cannot be had in time. Freed by the caller. */
 static mcp_reply *
 fetch(struct cli_session *session, enum mcp_list what)
 {
-    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = CLI_LOOKUP_MS,
-                                                  .total_ms = CLI_LOOKUP_MS,
+    int64_t ms = cli_times_get("lookup", CLI_LOOKUP_MS);
+    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = ms, .total_ms = ms,
                                                   .scope = session->cli->scope);
     mcp_reply *reply = NULL;
 
@@ -23,8 +24,8 @@ fetch(struct cli_session *session, enum mcp_list what)
 static mcp_reply *
 ask(struct cli_session *session, const mcp_complete *what)
 {
-    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = CLI_LOOKUP_MS,
-                                                  .total_ms = CLI_LOOKUP_MS,
+    int64_t ms = cli_times_get("lookup", CLI_LOOKUP_MS);
+    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = ms, .total_ms = ms,
                                                   .scope = session->cli->scope);
     mcp_reply *reply = NULL;
 

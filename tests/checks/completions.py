@@ -128,7 +128,8 @@ with scratch() as folder:
     (home / ".mcp.json").write_text(json.dumps(
         {"mcpServers": {"notes": {"command": str(PROBE)}, EVIL: {"command": "x"}}}))
     env = {**os.environ, "HOME": folder, "MADE": str(MADE), "TERM": "dumb",
-           "PATH": f"{BUILD}/bin:{os.environ['PATH']}"}
+           "PATH": f"{BUILD}/bin:{os.environ['PATH']}",
+           "MCPCTL_TIMES": "words=60000"}  # however busy the machine is (src/cli/times.h)
     for name in ("CONFIG", "STATE", "DATA", "CACHE"):
         env[f"XDG_{name}_HOME"] = folder
     for shell, cases in (("bash", in_bash), ("fish", in_fish), ("zsh", in_zsh)):

@@ -13,6 +13,8 @@ from check import BUILD, case, finish, scratch, skip
 
 BIN = BUILD / "bin"
 PATIENCE = 60  # seconds until the screen must show something
+# mcpctl and its servers have as long for each step (src/cli/times.h)
+TIMES = "opening=60000 confirm=60000 end=60000 exit=60000 lookup=60000"
 
 
 class Terminal:
@@ -20,7 +22,7 @@ class Terminal:
         self.socket = f"mcp-check-{os.getpid()}-{name}"
         self.home = pathlib.Path(home)
         environment = {"HOME": home, "TERM": "xterm-256color", "PATH": os.environ["PATH"],
-                       "LANG": "C.UTF-8", "PS1": "$ "}
+                       "LANG": "C.UTF-8", "PS1": "$ ", "MCPCTL_TIMES": TIMES}
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "40",
                   "env", "--default-signal", "-i", *(f"{k}={v}" for k, v in environment.items()),
                   "/bin/sh", cwd=BIN)
@@ -39,7 +41,7 @@ class Terminal:
         self.tmux("send-keys", key)
 
     def screen(self):
-        return self.tmux("capture-pane", "-p", "-S", "-200")
+        return self.tmux("capture-pane", "-p", "-S", "-")  # from its first line
 
     def see(self, pattern):
         """Until it is there; the whole screen, or an AssertionError that shows it."""
@@ -197,10 +199,10 @@ def stats_when(t, is_so):
         return re.findall(r'"structuredContent": *(\{[^{}]*\})', joined)
 
     stats = None
-    for _ in range(100):
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
         before = len(seen())
         t.type("call stats --json")
-        until = time.monotonic() + PATIENCE
         while len(seen()) <= before and time.monotonic() < until:
             time.sleep(0.02)
         stats = json.loads((seen() or ["null"])[-1])

@@ -36,7 +36,6 @@ open_shell(const char *target)
         (void)signal(SIGINT, SIG_DFL); /* ignored in the background of a script */
         (void)setenv("HOME", home, 1);
         (void)setenv("TERM", "xterm", 1);
-        (void)setenv("MCPCTL_TIMES", PATIENT_TIMES, 1);
         (void)unsetenv("XDG_STATE_HOME");
         (void)unsetenv("XDG_CONFIG_HOME");
         (void)execl(MCPCTL, MCPCTL, "sh", target, (char *)NULL);

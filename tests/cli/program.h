@@ -11,11 +11,12 @@
 #include "support/test.h"
 
 #define PATIENCE_MS 60000 /* how long anything may take that should happen at once */
-/* mcpctl and its servers have as long for each step, so that a busy machine is no fault of
- * theirs; see cli/times.h. */
+/* In each test of mcpctl it has as long for each step, and so have its servers: a busy
+ * machine is no fault of theirs. See cli/times.h. */
 #define PATIENT_TIMES                                                               \
     "opening=60000 confirm=60000 end=60000 exit=60000 orphan=60000 discover=60000 " \
-    "answer=60000 watch=60000 stats=60000 ping=60000 settle=60000"
+    "answer=60000 watch=60000 stats=60000 ping=60000 settle=60000 lookup=60000 "    \
+    "words=60000"
 /* For an environment: all of these, but for some. TIMES("exit=50") */
 #define TIMES(others) "MCPCTL_TIMES=" PATIENT_TIMES " " others
 #define MCPCTL CLI_BIN "/mcpctl"
