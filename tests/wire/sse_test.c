@@ -367,7 +367,7 @@ an_id_and_a_type_have_a_limit(void **state)
 static void
 many_lines_cost_no_more_than_their_bytes(void **state)
 {
-    const size_t len = 16 << 20;
+    const size_t len = 4 << 20;
     char *text = malloc(len);
     struct mcpi_sse_reader reader;
     struct heard heard = {0};
