@@ -302,6 +302,7 @@ mcpi_loop_set_clock(struct mcpi_loop *loop, mcpi_clock_fn *clock, void *user)
     atomic_store(&loop->clock_user, user);
     atomic_store_explicit(&loop->clock, clock, memory_order_release);
     loop->now = 0;
+    loop->armed = MCPI_NEVER; /* what the timer is for was a moment of another clock */
 }
 
 void

@@ -78,13 +78,15 @@ on_passed(struct mcpi_timer *timer, int64_t now)
 }
 
 /* Deadlines are told in their order: ours is the last one that is due. Time passes here
- * and not before the post: whoever hears of a deadline may free the loop. */
+ * and not before the post: whoever hears of a deadline may free the loop. The clock is set
+ * anew, so that the loop does not sleep until an earlier moment of it comes in real time. */
 static void
 on_pass(struct mcpi_post *post)
 {
     struct visit *visit = MCPI_CONTAINER(post, struct visit, post);
 
     atomic_fetch_add(&visit->clock->us, visit->us);
+    mcpi_loop_set_clock(visit->loop, virtual_clock_read, visit->clock);
     mcpi_timer_init(&visit->timer, on_passed);
     mcpi_timer_arm(mcpi_loop_timers(visit->loop), &visit->timer,
                    virtual_clock_read(visit->clock));
