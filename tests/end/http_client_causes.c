@@ -3,8 +3,6 @@
 
 #include <unistd.h>
 
-#define CLOSING_MS 220 /* a client waits for longer */
-
 static bool
 is_modern(const struct run *u)
 {
@@ -47,47 +45,17 @@ read_rest(struct run *u)
                          strtoul(visit_field(&u->v, "Content-Length"), NULL, 10));
 }
 
-/* A client that closes does not wait for long, and a server that is slower than that
- * sees less. */
-static bool
-is_in_time(const struct run *u)
-{
-    return !u->cause->closes || rig_now_ms() - u->struck_ms < CLOSING_MS;
-}
-
-/* Its frame; false: a client that closes could not send it in time, for the machine is
- * busy. */
-static bool
+/* Its frame. A client that closes sends it at once: no time passes. */
+static void
 frame_take(struct run *u, struct visit *frame)
 {
-    if (!u->cause->closes) {
-        rig_take_cancel_as(u->r, frame, u->c.id);
-        return true;
-    }
-    u->is_late = !http_script_is_visited(&u->r->s, RIG_BOUND_MS / 2);
-    if (!u->is_late) {
-        visit_accept_plain(frame, &u->r->s);
-        u->is_late = (u->r->tls && !visit_greet(frame)) || !visit_try_read(frame);
-        if (u->is_late)
-            visit_close(frame);
-    }
-    if (u->is_late)
-        assert_false(is_in_time(u));
-    else
+    if (u->cause->closes) {
+        visit_accept(frame, &u->r->s);
+        visit_read(frame);
         rig_check_cancel(u->r, frame, u->c.id);
-    return !u->is_late;
-}
-
-/* It is accepted; who closes may not be there any more to hear that. */
-static void
-frame_accept(struct run *u, struct visit *frame)
-{
-    static const char accepted[] = "HTTP/1.1 202 Accepted\r\nConnection: close\r\n"
-                                   "Content-Length: 0\r\n\r\n";
-
-    if (!visit_push(frame, accepted, sizeof(accepted) - 1))
-        assert_false(is_in_time(u));
-    visit_close(frame);
+    } else {
+        rig_take_cancel_as(u->r, frame, u->c.id);
+    }
 }
 
 /* One frame; and when it comes the stream is still there, for what belongs to it; but
@@ -96,18 +64,14 @@ static void
 expect_frame(struct run *u)
 {
     struct visit frame;
-    bool there;
 
     read_rest(u);
-    if (!frame_take(u, &frame))
-        return;
-    if (u->v.fd >= 0 && u->phase->left == LEFT_BROKEN) {
+    frame_take(u, &frame);
+    if (u->v.fd >= 0 && u->phase->left == LEFT_BROKEN)
         visit_await_gone(&u->v);
-    } else if (u->v.fd >= 0) {
-        there = visit_is_there(&u->v);
-        assert_true(there || !is_in_time(u));
-    }
-    frame_accept(u, &frame);
+    else if (u->v.fd >= 0)
+        assert_true(visit_is_there(&u->v));
+    rig_say(&frame, "202 Accepted", NULL, "");
 }
 
 /* What the server says of it now is for nobody (B20). */
@@ -150,6 +114,7 @@ expect_either(struct run *u)
         mcp_call_free(u->c.call);
     }
     rig_call(u->r, &next, NULL);
+    rig_await_visit(u->r);
     visit_accept(&v, &u->r->s);
     visit_read(&v);
     framed = strstr(v.body, "notifications/cancelled") != NULL;
@@ -214,11 +179,10 @@ fits_close(const struct rig *r, const struct phase *phase)
 static void
 strike_close(struct run *u)
 {
-    u->struck_ms = rig_now_ms();
     mcp_client_close(u->r->client);
 }
 
-/* What was still being sent, its frame, and DELETE, which does not wait for ever. */
+/* What was still being sent, its frame, and DELETE. */
 static void
 expect_sent_and_closed(struct run *u)
 {
@@ -226,16 +190,9 @@ expect_sent_and_closed(struct run *u)
 
     expect_status(u);
     read_rest(u);
-    visit_accept(&v, &u->r->s);
-    visit_read(&v);
-    if (visit_asks(&v, "DELETE /mcp")) {
-        rig_take_cancel(u->r, u->c.id);
-        rig_say(&v, "200 OK", NULL, "");
-    } else {
-        rig_check_cancel(u->r, &v, u->c.id);
-        rig_say(&v, "202 Accepted", NULL, "");
-        rig_take_delete(u->r, "200 OK");
-    }
+    frame_take(u, &v);
+    rig_say(&v, "202 Accepted", NULL, "");
+    rig_take_delete(u->r, "200 OK");
 }
 
 /* It may have been answered just before. */
@@ -246,8 +203,10 @@ expect_either_closed(struct run *u)
 
     RIG_UNTIL(atomic_load(&u->c.end.times) == 1);
     assert_true(u->c.end.status == 0 || u->c.end.status == MCP_E_CLOSED);
-    if (!is_modern(u) && u->c.end.status != 0 && frame_take(u, &v))
-        frame_accept(u, &v);
+    if (!is_modern(u) && u->c.end.status != 0) {
+        frame_take(u, &v);
+        rig_say(&v, "202 Accepted", NULL, "");
+    }
     mcp_call_free(u->c.call);
 }
 

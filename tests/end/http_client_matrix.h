@@ -31,9 +31,7 @@ struct run {
     struct rig_call other;
     struct visit other_v;
     mcp_scope *scope;
-    int block;         /* from rig_block; -1: none */
-    int64_t struck_ms; /* when the client was closed */
-    bool is_late;      /* it has given up before it was served: to be run again */
+    int block; /* from rig_block; -1: none */
 };
 
 struct phase {

@@ -12,7 +12,6 @@
 
 #define JSON "application/json"
 #define SSE "text/event-stream"
-/* Enough for what must be on its way by then, on a machine that is busy. */
 #define GIVEN_MS 2500
 
 /* ---- names --------------------------------------------------------------- */
@@ -233,6 +232,7 @@ X12_B17_B18_silence_ends_the_opening(void **state)
 
     (void)state;
     rig_take(&p->r, &v, "server/discover");
+    virtual_clock_pass(&p->r.clock, GIVEN_MS);
     visit_await_gone(&v);
     visit_close(&v);
     place_fails(p, MCP_E_TIMEOUT);
@@ -307,6 +307,7 @@ B16_B18_initialize_that_is_not_answered_is_dropped(void **state)
     (void)state;
     become(p, CELL_STATELESS);
     rig_take(&p->r, &v, "initialize");
+    virtual_clock_pass(&p->r.clock, GIVEN_MS);
     visit_await_gone(&v);
     visit_close(&v);
     place_fails(p, MCP_E_TIMEOUT);
@@ -344,12 +345,11 @@ E3_B18_an_opening_is_given_up_while_a_name_is_looked_up(void **state)
 {
     const enum mcp_era *era = *state;
     mcp_client *client = dial_slow(*era, NULL, 0, NULL);
-    int64_t began;
 
     RIG_UNTIL(gate_count() == 1);
-    began = rig_now_ms();
     mcp_client_free(client);
-    assert_true(rig_now_ms() - began < RIG_BOUND_MS);
+    assert_int_equal(gate_count(),
+                     1); /* the gate is shut still: nobody waited for it */
     gate_open();
 }
 
@@ -357,6 +357,7 @@ struct slow_call {
     mcp_client *client;
     mcp_scope *scope;
     mcp_call *call;
+    struct virtual_clock clock; /* of the client */
 };
 
 static void
@@ -380,7 +381,7 @@ slow_close(struct slow_call *c)
 static void
 slow_wait(struct slow_call *c)
 {
-    (void)c; /* for its timeout */
+    virtual_clock_pass(&c->clock, GIVEN_MS);
 }
 
 struct slow_cause {
@@ -407,6 +408,7 @@ E3_a_call_ends_while_a_name_is_looked_up(void **state)
                          "{\"resultType\":\"complete\",\"supportedVersions\":["
                          "\"2026-07-28\"],\"capabilities\":{},\"ttlMs\":0,"
                          "\"cacheScope\":\"private\"}");
+    rig_clock_hold(&c.clock, c.client);
     assert_int_equal(mcp_scope_new(NULL, &c.scope), 0);
     cause->opt.size = sizeof(cause->opt);
     cause->opt.scope = c.scope;

@@ -151,6 +151,7 @@ static void
 drive_resuming(struct run *u)
 {
     break_stream(u, "id: 1\nretry: 1\ndata:\n\n");
+    rig_await_visit(u->r);
     visit_accept(&u->v, &u->r->s);
     visit_read(&u->v);
     assert_true(visit_asks(&u->v, "GET /mcp"));

@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "api/client.h"
+
 int64_t
 rig_now_ms(void)
 {
@@ -133,6 +135,13 @@ rig_take(struct rig *r, struct visit *v, const char *method)
 }
 
 void
+rig_await_visit(struct rig *r)
+{
+    for (int i = 0; i < RIG_STEPS && !http_script_is_visited(&r->s, 1); i++)
+        virtual_clock_pass(&r->clock, RIG_STEP_MS);
+}
+
+void
 rig_check_cancel(struct rig *r, struct visit *v, const char *id)
 {
     char member[96];
@@ -148,6 +157,7 @@ rig_check_cancel(struct rig *r, struct visit *v, const char *id)
 void
 rig_take_cancel_as(struct rig *r, struct visit *v, const char *id)
 {
+    rig_await_visit(r);
     visit_accept(v, &r->s);
     visit_read(v);
     rig_check_cancel(r, v, id);
@@ -339,6 +349,16 @@ pair_get(void)
     return &pair;
 }
 
+/* It has seen moments of the real clock, and does not go back behind them. */
+void
+rig_clock_hold(struct virtual_clock *clock, mcp_client *client)
+{
+    virtual_clock_init(clock);
+    virtual_clock_hold(clock, client->host.inside);
+    virtual_clock_pass(clock,
+                       (mcpi_loop_clock() - virtual_clock_read(clock)) / 1000 + 1);
+}
+
 void
 rig_open(struct rig *r, unsigned cell, bool tls, const struct rig_options *given)
 {
@@ -358,10 +378,12 @@ rig_open(struct rig *r, unsigned cell, bool tls, const struct rig_options *given
     if (tls)
         opt.http.tls_ca_file = pair.certificate;
     if (opt.http.grace_ms == 0)
-        opt.http.grace_ms = 60000;
+        opt.http.grace_ms = RIG_LONG_MS;
     opt.client.size = sizeof(opt.client);
     if (opt.client.flush_ms == 0)
-        opt.client.flush_ms = 20000; /* tests may be slow */
+        opt.client.flush_ms = RIG_LONG_MS;
+    if (opt.client.timeout_ms == 0)
+        opt.client.timeout_ms = MCP_TIMEOUT_NONE;
     opt.client.name = "rig";
     opt.client.version = "1";
     opt.client.allocator = &r->mem.allocator;
@@ -374,6 +396,7 @@ rig_open(struct rig *r, unsigned cell, bool tls, const struct rig_options *given
     opt.client.user = r;
     if (mcp_client_connect_http(r->s.url, &opt.http, &opt.client, &r->client, &err) < 0)
         fail_msg("%s", err.message);
+    rig_clock_hold(&r->clock, r->client);
     if (!opt.ungreeted)
         greet(r);
 }

@@ -10,6 +10,9 @@
  * The client has a loop thread of its own; nothing is accepted, read or said but by
  * the test. Every answer closes its connection, so each request comes on a new one, and
  * they are taken in the order in which they were made.
+ *
+ * The client's clock stands still, unless the test lets time pass: so nothing times out
+ * because the machine is busy, and no test waits for a timeout.
  */
 #ifndef TESTS_END_HTTP_CLIENT_RIG_H
 #define TESTS_END_HTTP_CLIENT_RIG_H
@@ -20,6 +23,7 @@
 #include <string.h>
 
 #include "support/http_script.h"
+#include "support/virtual_clock.h"
 
 /* ---- ways to speak ------------------------------------------------------- */
 
@@ -37,7 +41,8 @@ enum {
     CELLS_ALL = CELL_MODERN | CELLS_LEGACY
 };
 
-#define RIG_BOUND_MS 10000 /* for what comes at once, on a machine that is busy */
+#define RIG_BOUND_MS 60000   /* for what comes at once, on a machine that is busy */
+#define RIG_LONG_MS 86400000 /* of the client's clock: no test lets so much pass */
 #define RIG_SESSION "session-1"
 
 /* How a call ended. */
@@ -59,6 +64,7 @@ struct rig {
     struct http_script s;
     struct test_mem mem;
     mcp_client *client;
+    struct virtual_clock clock; /* of the client */
     struct visit inlet;  /* the stream of a session, or of 2024-11-05; fd -1: none */
     char session[64];    /* "": none */
     atomic_int states;   /* of the connection that were told */
@@ -95,6 +101,8 @@ struct rig_options {
 /* One certificate for the whole program; made with the first rig that has TLS. */
 void rig_open(struct rig *r, unsigned cell, bool tls, const struct rig_options *given);
 void rig_await_ready(struct rig *r);
+/* The clock of this client stands still from now on. */
+void rig_clock_hold(struct virtual_clock *clock, mcp_client *client);
 
 /* Close the client as the cell has it: a session is deleted. Nothing must be pending,
  * and nothing else may have come. */
@@ -126,6 +134,12 @@ void rig_quiet(struct rig *r);
 void rig_take(struct rig *r, struct visit *v, const char *method);
 /* It is this one already. */
 void rig_check(struct rig *r, struct visit *v, const char *method);
+
+/* A client may wait before it makes its next request: a cancel for the head of its
+ * request, a stream for its retry. Time passes until it does, by a few such steps. */
+#define RIG_STEP_MS 250
+#define RIG_STEPS 8
+void rig_await_visit(struct rig *r);
 
 /* A cancel of that id comes next, and is accepted with 202, or stays unanswered. */
 void rig_take_cancel(struct rig *r, const char *id);
