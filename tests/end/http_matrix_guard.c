@@ -81,6 +81,14 @@ what_is_too_long_is_refused_with_its_status(struct matrix *m)
     free(text);
 }
 
+/* Time passes until the server says something on it, or ends it. */
+static void
+pass_until_heard(struct matrix *m, struct http_raw *h)
+{
+    while (h->len == h->start && http_wait(h, 1))
+        virtual_clock_pass(&m->clock, SLOW_MS);
+}
+
 static void
 what_does_not_arrive_is_refused_with_its_status(struct matrix *m)
 {
@@ -89,6 +97,7 @@ what_does_not_arrive_is_refused_with_its_status(struct matrix *m)
         LINE HOST TYPE ACCEPT "Transfer-Encoding: chunked\r\n\r\n2\r\n{"};
     struct http_raw h[MATRIX_COUNT(words)], idle, sibling;
 
+    matrix_hold_time(m);
     matrix_call(m, &sibling, "7", "hold", NULL);
     (void)matrix_job(m, 0);
     matrix_open(m, &idle);
@@ -96,15 +105,23 @@ what_does_not_arrive_is_refused_with_its_status(struct matrix *m)
         matrix_open(m, &h[i]);
         http_say(&h[i], words[i]);
     }
+    matrix_alive(m); /* no time has passed: nobody is refused */
     for (size_t i = 0; i < MATRIX_COUNT(words); i++) {
+        assert_true(http_wait(&h[i], 0));
+        assert_int_equal(h[i].len, h[i].start);
+    }
+    for (size_t i = 0; i < MATRIX_COUNT(words); i++) {
+        pass_until_heard(m, &h[i]);
         expect_refusal(&h[i], 408);
         http_expect_end(&h[i]);
         http_close(&h[i]);
     }
+    pass_until_heard(m, &idle);
     assert_int_equal(http_head(&idle), 0); /* nothing was asked, and nothing refused */
     http_close(&idle);
     matrix_finish(matrix_job(m, 0), "who is served is not idle");
     matrix_expect_last(m, &sibling, "who is served is not idle");
+    pass_until_heard(m, &sibling);
     http_expect_end(&sibling); /* now it is */
     http_close(&sibling);
 }

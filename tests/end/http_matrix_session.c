@@ -188,36 +188,15 @@ delete_cancels_and_ends_all(struct matrix *m)
         matrix_finish(matrix_job(m, i), "late");
 }
 
-#define IDLE_MS 150
+#define IDLE_MS 3600000
 
-/* Longer than a session may be idle. */
+/* It ends when it has been idle for its time. */
 static void
-pass_idle(void)
+expect_expired(struct matrix *m)
 {
-    (void)nanosleep(&(struct timespec){0, 2L * IDLE_MS * 1000000}, NULL);
-}
-
-/* A session with a request or a GET, before it can expire: on a machine that is busy
- * not at the first try. */
-static void
-begin_in_time(struct matrix *m, struct http_raw *h, bool get)
-{
-    int status;
-
-    do {
-        matrix_forget(m);
-        m->session = matrix_hello(m, NULL);
-        matrix_open(m, h);
-        if (get)
-            matrix_get(m, h, NULL);
-        else
-            matrix_ask(m, h, MATRIX_ASK(.id = "7", .name = "hold"));
-        MATRIX_UNTIL(h->len > h->start || atomic_load(&m->slots) > 0 ||
-                     !http_wait(h, 1));
-        status = h->len > h->start ? http_head(h) : 200;
-        if (status != 200)
-            http_close(h);
-    } while (status != 200);
+    while (matrix_counts(m).sessions > 0)
+        virtual_clock_pass(&m->clock, IDLE_MS);
+    expect_gone(m);
 }
 
 static void
@@ -226,15 +205,17 @@ an_idle_session_expires_and_a_busy_one_does_not(struct matrix *m)
     struct matrix_job *job;
     struct http_raw h;
 
-    begin_in_time(m, &h, false);
+    matrix_hold_time(m);
+    matrix_call(m, &h, "7", "hold", NULL);
     job = matrix_job(m, 0);
     http_close(&h); /* nobody is there, and still it is busy */
-    pass_idle();
+    MATRIX_UNTIL(matrix_counts(m).connections == 0);
+    virtual_clock_pass(&m->clock, 2 * IDLE_MS);
     assert_int_equal(matrix_counts(m).sessions, 1);
     assert_int_equal(atomic_load(&job->told), 0);
     matrix_alive(m);
     matrix_finish(job, "nobody is there");
-    expect_gone(m);
+    expect_expired(m);
     matrix_rest(m, 0, 0);
 }
 
@@ -243,12 +224,15 @@ a_session_that_listens_does_not_expire(struct matrix *m)
 {
     struct http_raw h;
 
-    begin_in_time(m, &h, true);
-    pass_idle();
+    matrix_hold_time(m);
+    matrix_open(m, &h);
+    matrix_get(m, &h, NULL);
+    assert_int_equal(http_head(&h), 200);
+    virtual_clock_pass(&m->clock, 2 * IDLE_MS);
     matrix_alive(m);
     assert_int_equal(matrix_counts(m).sessions, 1);
     http_close(&h);
-    expect_gone(m);
+    expect_expired(m);
 }
 
 static void

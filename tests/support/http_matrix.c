@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <time.h>
 
+#include "api/server.h"
+
 static const struct {
     unsigned cell;
     const char *name;
@@ -339,6 +341,25 @@ server_make(struct matrix *m)
     tools_add(m);
 }
 
+/* One certificate for the whole program. */
+static struct tls_pair pair;
+
+static void
+pair_remove(void)
+{
+    tls_pair_remove(&pair);
+}
+
+static const struct tls_pair *
+pair_get(void)
+{
+    if (!pair.folder[0]) {
+        tls_pair_make(&pair);
+        assert_int_equal(atexit(pair_remove), 0);
+    }
+    return &pair;
+}
+
 static void
 server_listen(struct matrix *m)
 {
@@ -355,15 +376,26 @@ server_listen(struct matrix *m)
         opt.store = mcp_memory_store_interface(m->store);
     }
     if (m->tls) {
-        tls_pair_make(&m->pair);
-        m->context = tls_pair_client(&m->pair);
-        opt.tls_certificate = m->pair.certificate;
-        opt.tls_key = m->pair.key;
+        m->context = tls_pair_client(pair_get());
+        opt.tls_certificate = pair.certificate;
+        opt.tls_key = pair.key;
     }
     if (mcp_server_listen_http(m->server, &opt, url, &err) < 0)
         fail_msg("%s", err.message);
     m->port = (int)strtol(strrchr(url, ':') + 1, NULL, 10);
     assert_int_equal(mcp_server_start(m->server, NULL), 0);
+}
+
+/* The server has seen moments of the real clock, and does not go back behind them. */
+void
+matrix_hold_time(struct matrix *m)
+{
+    struct virtual_clock *clock = &m->clock;
+
+    virtual_clock_init(clock);
+    virtual_clock_hold(clock, m->server->trunk.host.inside);
+    virtual_clock_pass(clock,
+                       (mcpi_loop_clock() - virtual_clock_read(clock)) / 1000 + 1);
 }
 
 void
@@ -391,10 +423,8 @@ matrix_close(struct matrix *m)
     mcp_server_free(m->server);
     mcp_memory_store_free(m->store);
     test_mem_done(&m->mem);
-    if (m->tls) {
+    if (m->tls)
         SSL_CTX_free(m->context);
-        tls_pair_remove(&m->pair);
-    }
     pthread_mutex_destroy(&m->lock);
     free(m->session);
     free(m);
@@ -418,7 +448,6 @@ run_case(void **state)
     struct matrix *m = calloc(1, sizeof(*m));
 
     assert_non_null(m);
-    test_limit(60); /* for each */
     m->what = run->what;
     m->cell = run->cell;
     m->tls = run->tls;

@@ -34,6 +34,7 @@
 #include "support/http_raw.h"
 #include "support/messages.h"
 #include "support/tls_pair.h"
+#include "support/virtual_clock.h"
 
 #define MATRIX_BOUND_MS 60000 /* for what comes at once, on a machine that is busy */
 #define MATRIX_JOBS 128
@@ -97,10 +98,10 @@ struct matrix {
     mcp_server *server;
     bool stopped; /* by the case */
     int port;
-    struct tls_pair pair;
     SSL_CTX *context; /* NULL: plain */
     char *session;    /* of a legacy client; NULL: none, or not any more */
     unsigned conversation;
+    struct virtual_clock clock; /* after matrix_hold_time */
 
     struct matrix_job jobs[MATRIX_JOBS];
     atomic_int slots;
@@ -130,6 +131,9 @@ struct matrix {
 
 int64_t matrix_now_ms(void);
 void matrix_pause(void);
+
+/* From now on the time of the server stands still, but for what passes on m->clock. */
+void matrix_hold_time(struct matrix *m);
 
 /*
  * Its tools:
