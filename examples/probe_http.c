@@ -146,6 +146,10 @@ read_option(char **word, int left, struct probe_http *choice)
         http->ping_ms = strtol(word[1], NULL, 10);
         return 2;
     }
+    if (strcmp(*word, "--patience") == 0 && left > 1) {
+        choice->patience_ms = strtol(word[1], NULL, 10);
+        return 2;
+    }
     if (strcmp(*word, "--threads") == 0 && left > 1) {
         http->threads = (unsigned)strtoul(word[1], NULL, 10);
         return 2;

@@ -19,18 +19,24 @@
  *                     with a proof, which has a nonce of ours
  *   --origin ORIGIN   pages from there may call
  *   --ping MS         a stream is never quiet for longer
+ *   --patience MS     a stop lets requests finish for that long, and takes as long again
  *
  * Its tools hang, count, ignore their cancel, and tell what is still alive in it. `hang`
- * takes one of ten resources while it runs, as a tool with a database would.
+ * takes one of ten resources while it runs, as a tool with a database would. `deaf` ignores
+ * its cancel, and ends before its time only with SIGUSR1.
  * `deaf_isolated` ignores its cancel in a process of its own. `ask` asks the client's
  * user; watch://0 to watch://2 are resources that `touch` updates.
  */
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <mcp/ask.h>
 #include <mcp/isolate.h>
@@ -177,15 +183,36 @@ hang(mcp_request *req, mcp_result *out, void *user)
     return leave(req, r);
 }
 
+/* Readable after SIGUSR1; -1, which poll(2) ignores: not made. */
+static int waking = -1;
+
+static void
+on_usr1(int signal)
+{
+    ssize_t n = write(waking, &(uint64_t){1}, sizeof(uint64_t));
+
+    (void)signal, (void)n; /* readable already, if that fails */
+}
+
+static void
+watch_usr1(void)
+{
+    const struct sigaction action = {.sa_handler = on_usr1, .sa_flags = SA_RESTART};
+
+    waking = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    (void)sigaction(SIGUSR1, &action, NULL);
+}
+
 static int
 deaf(mcp_request *req, mcp_result *out, void *user)
 {
+    struct pollfd woken = {.fd = waking, .events = POLLIN};
     int64_t ms = seconds_ms(req);
-    struct timespec left = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
 
     (void)user;
     enter();
-    while (nanosleep(&left, &left) < 0 && errno == EINTR)
+    while (poll(&woken, 1, (int)(ms < INT32_MAX ? ms : INT32_MAX)) < 0 &&
+           errno == EINTR)
         continue;
     return leave(req, mcp_result_text(out, "heard nothing"));
 }
@@ -199,7 +226,7 @@ deaf_apart(mcp_request *req, mcp_result *out, void *user)
     return deaf(req, out, user);
 }
 
-static const mcp_isolate apart = {.size = sizeof(apart), .most = 64};
+static const mcp_isolate apart = {.size = sizeof(apart), .most = 64, .grace_ms = 300};
 static const mcp_tool deaf_isolated = {
     .size = sizeof(deaf_isolated),
     .name = "deaf_isolated",
@@ -537,13 +564,16 @@ main(int argc, char **argv)
         fprintf(stderr, "usage: probe-server [--unix PATH | --http HOST:PORT ...]\n"
                         "       --json --stateless --threads N --tls CERT KEY\n"
                         "       --resume --sse --bearer --origin ORIGIN --ping MS\n"
+                        "       --patience MS\n"
                         "       --guard ISSUER RESOURCE --scope SCOPE --dpop\n");
         return 2;
     }
-    r = mcp_server_new(&MCP_SERVER_OPTIONS(.name = "probe-server", .version = "1.0",
-                                           .workers = 32, .overdue = 128,
-                                           .listeners = 16384, .on_log = print_log),
-                       &server, &err);
+    watch_usr1();
+    r = mcp_server_new(
+        &MCP_SERVER_OPTIONS(.name = "probe-server", .version = "1.0", .workers = 32,
+                            .overdue = 128, .listeners = 16384, .on_log = print_log,
+                            .drain_ms = http.patience_ms, .stop_ms = http.patience_ms),
+        &server, &err);
     if (r == 0)
         r = add_tools(&err);
     if (r == 0)

@@ -1,4 +1,5 @@
 /* http_cancel_test.c - probe-server over HTTP, and clients that cancel and leave */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,10 +121,12 @@ E18_E28_only_the_call_of_who_left_is_canceled(void **state)
 
     http_probe_start(&p, *state);
     http_probe_call(&p, &leaves, "7", "hang_async", "{\"seconds\":600}");
-    http_probe_call(&p, &stays, "7", "hang_async", "{\"seconds\":0.5}");
+    http_probe_call(&p, &stays, "7", "deaf", "{\"seconds\":600}");
     (void)http_probe_calm(&p, 2);
     http_close(&leaves);
-    assert_non_null(strstr(http_probe_message(&stays), "slept"));
+    assert_int_equal(http_probe_calm(&p, 1).canceled, 1);
+    assert_int_equal(kill(p.server.pid, SIGUSR1), 0);
+    assert_non_null(strstr(http_probe_message(&stays), "heard nothing"));
     assert_int_equal(http_probe_calm(&p, 0).canceled, 1);
     http_close(&stays);
     http_probe_stop(&p);
@@ -135,55 +138,34 @@ all_are_there(void *user)
     return http_probe_stats(user).connections > WORKERS + AT_ONCE; /* and its own */
 }
 
-struct begun {
-    struct http_probe *probe;
-    int64_t before;
-};
-
 static bool
-all_have_begun(void *user)
+those_in_line_have_left(void *user)
 {
-    const struct begun *begun = user;
-
-    return http_probe_stats(begun->probe).started >= begun->before + WORKERS;
+    return http_probe_stats(user).connections == WORKERS + 1; /* and its own */
 }
 
-/* All workers are busy for so long; who waits for them leaves meanwhile. Returns how
- * many have begun. */
-static int64_t
-leave_the_queue(struct http_probe *p, double seconds)
-{
-    struct begun begun = {p, http_probe_stats(p).started};
-    char arguments[64];
-
-    (void)snprintf(arguments, sizeof(arguments), "{\"seconds\":%.1f}", seconds);
-    for (int i = 0; i < WORKERS; i++)
-        http_probe_call(p, &clients[i], NULL, "deaf", arguments);
-    wait_until(all_have_begun, &begun);
-    for (int i = WORKERS; i < WORKERS + AT_ONCE; i++)
-        http_probe_call(p, &clients[i], NULL, "hang", "{\"seconds\":600}");
-    wait_until(all_are_there, p);
-    for (int i = WORKERS; i < WORKERS + AT_ONCE; i++)
-        http_close(&clients[i]);
-    for (int i = 0; i < WORKERS; i++) {
-        assert_non_null(strstr(http_probe_message(&clients[i]), "heard nothing"));
-        http_close(&clients[i]);
-    }
-    return http_probe_calm(p, 0).started - begun.before;
-}
-
-/* On a machine that is busy they may have left too late. */
+/* All workers are busy, until those that wait for them have left. */
 static void
 F37_a_call_that_waits_for_a_worker_leaves_with_its_client(void **state)
 {
     struct http_probe p;
-    double seconds = 1.5;
 
     http_probe_start(&p, *state);
-    while (leave_the_queue(&p, seconds) != WORKERS) {
-        seconds *= 2;
-        assert_true(seconds < 20);
+    for (int i = 0; i < WORKERS; i++)
+        http_probe_call(&p, &clients[i], NULL, "deaf", "{\"seconds\":600}");
+    http_probe_begun(&p, WORKERS);
+    for (int i = WORKERS; i < WORKERS + AT_ONCE; i++)
+        http_probe_call(&p, &clients[i], NULL, "hang", "{\"seconds\":600}");
+    wait_until(all_are_there, &p);
+    for (int i = WORKERS; i < WORKERS + AT_ONCE; i++)
+        http_close(&clients[i]);
+    wait_until(those_in_line_have_left, &p);
+    assert_int_equal(kill(p.server.pid, SIGUSR1), 0);
+    for (int i = 0; i < WORKERS; i++) {
+        assert_non_null(strstr(http_probe_message(&clients[i]), "heard nothing"));
+        http_close(&clients[i]);
     }
+    assert_int_equal(http_probe_calm(&p, 0).started, WORKERS);
     http_probe_stop(&p);
 }
 

@@ -58,6 +58,8 @@ server_spawn(struct http_probe *p)
     }
     if (way->more)
         argv[n++] = way->more;
+    if (way->value)
+        argv[n++] = way->value;
     argv[n] = NULL;
     raw_spawn(&p->server, argv, -1);
 }
@@ -268,6 +270,25 @@ http_probe_calm(struct http_probe *p, int64_t live)
 
     wait_until(is_at_rest, &rest);
     return rest.stats;
+}
+
+struct begun {
+    struct http_probe *probe;
+    int64_t count;
+};
+
+static bool
+have_begun(void *user)
+{
+    const struct begun *begun = user;
+
+    return http_probe_stats(begun->probe).started >= begun->count;
+}
+
+void
+http_probe_begun(struct http_probe *p, int64_t count)
+{
+    wait_until(have_begun, &(struct begun){p, count});
 }
 
 struct probe_stats

@@ -15,6 +15,7 @@ struct http_way {
     enum mcp_era era;
     bool json, stateless, tls;
     const char *more;     /* one more option, or NULL */
+    const char *value;    /* of that option, or NULL */
     bool silent;          /* nobody says hello */
     unsigned threads;     /* 0: one */
     unsigned descriptors; /* that it may have; 0: as many as we */
@@ -92,6 +93,9 @@ struct probe_stats http_probe_stats(struct http_probe *p);
 
 /* Ask until so many handlers are alive. */
 struct probe_stats http_probe_calm(struct http_probe *p, int64_t live);
+
+/* Ask until so many handlers have begun, since the server has. */
+void http_probe_begun(struct http_probe *p, int64_t count);
 
 /* Ask until it has no more descriptors than that either. */
 struct probe_stats http_probe_rest(struct http_probe *p, int64_t open_fds);

@@ -56,14 +56,16 @@ D20_a_session_is_nobody_elses(void **state)
     http_probe_open(&p, &hangs);
     http_post(&hangs,
               &HTTP_POST(.era = MCP_ERA_LEGACY, .session = p.session, .fields = ALICE,
-                         .body = CALL("7", "hang_async", "{\"seconds\":1}")));
+                         .body = CALL("7", "deaf", "{\"seconds\":600}")));
     assert_int_equal(post_as(&p, BOB, CANCEL("7")), 404);
     assert_int_equal(post_as(&p, NULL, CANCEL("7")), 401);
     http_say(&h, "DELETE /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n" BOB "Mcp-Session-Id: ");
     http_say(&h, p.session);
     http_say(&h, "\r\n\r\n");
     assert_int_equal(http_answer(&h), 404);
-    assert_non_null(strstr(http_probe_message(&hangs), "slept")); /* not canceled */
+    assert_int_equal(kill(p.server.pid, SIGUSR1), 0);
+    assert_non_null(
+        strstr(http_probe_message(&hangs), "heard nothing")); /* no cancel */
     http_close(&hangs);
     http_close(&h);
     http_probe_stop(&p);

@@ -12,6 +12,7 @@
 
 #include "end/below.h"
 #include "end/http_probe.h"
+#include "support/client_clock.h"
 #include "support/curl_warm.h"
 
 #include <mcp/http.h>
@@ -210,12 +211,14 @@ B1_F5_they_are_gone_after_the_cancel_of_a_scope(void **state)
 static void
 B3_F5_they_are_gone_after_a_timeout(void **state)
 {
-    /* longer than it takes to start them, on a machine that is busy */
-    mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = 4000);
+    mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = HOUR_MS);
+    struct virtual_clock clock;
     struct rig rig;
 
     rig_open(&rig, state);
+    client_clock_hold(&clock, rig.probe.client);
     rig_start(&rig, FEW, &opt);
+    virtual_clock_pass(&clock, HOUR_MS);
     rig_end(&rig, MCP_E_TIMEOUT);
     rig_expect_killed(&rig);
     rig_close(&rig);

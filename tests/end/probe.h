@@ -6,7 +6,7 @@
 
 #include <mcp/client.h>
 
-#define PATIENCE_MS 20000 /* how long anything may take that should happen at once */
+#define PATIENCE_MS 60000 /* how long anything may take that should happen at once */
 
 /* What probe-server's `stats` says. */
 struct probe_stats {

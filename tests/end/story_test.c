@@ -7,23 +7,15 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "end/probe.h"
+#include "support/client_clock.h"
 
-enum { FIFTY = 50, MANY = 10000 };
+enum { FIFTY = 50, MANY = 10000, WORKERS = 32 };
 
 enum way { BY_CANCEL, BY_TIMEOUT, BY_SCOPE, BY_FREE };
 
 static enum mcp_era eras[] = {MCP_ERA_MODERN, MCP_ERA_LEGACY};
-
-static void
-pause_ms(long ms)
-{
-    struct timespec left = {ms / 1000, (ms % 1000) * 1000000};
-
-    nanosleep(&left, NULL);
-}
 
 /* Start that many calls under one way to be given up. */
 static void
@@ -57,28 +49,32 @@ end_all(mcp_call **calls, int count, enum way way)
     return abandoned;
 }
 
+/* The server has read all calls when it answers this one, and as many handlers run as
+ * there are resources, or workers. */
 static bool
-all_are_held(void *user)
+they_run(void *user)
 {
-    return probe_stats(user).pool_free == 0;
+    const struct probe_stats s = probe_stats(user);
+
+    return s.pool_free == 0 || s.live_handlers >= WORKERS;
 }
 
 static int
-abandon(struct probe *p, const char *tool, const char *arguments, int count,
-        enum way way)
+abandon(struct probe *p, struct virtual_clock *clock, const char *tool,
+        const char *arguments, int count, enum way way)
 {
     mcp_call **calls = calloc((size_t)count, sizeof(mcp_call *));
     mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = MCP_TIMEOUT_NONE);
     int abandoned;
 
     if (way == BY_TIMEOUT)
-        opt.timeout_ms = 2500; /* the server has begun with them by then */
+        opt.timeout_ms = HOUR_MS;
     if (way == BY_SCOPE)
         assert_int_equal(mcp_scope_new(NULL, &opt.scope), 0);
     start_all(p, tool, arguments, &opt, calls, count);
-    pause_ms(100); /* part of the story: let them run for a moment */
-    if (strcmp(tool, "hang") == 0)
-        wait_until(all_are_held, p);
+    wait_until(they_run, p);
+    if (way == BY_TIMEOUT)
+        virtual_clock_pass(clock, HOUR_MS);
     if (way == BY_SCOPE)
         assert_int_equal(mcp_scope_cancel(opt.scope, "enough"), 0);
     abandoned = end_all(calls, count, way);
@@ -101,13 +97,15 @@ B1_B3_F33_fifty_abandoned_calls_leave_nothing(void **state)
 {
     const enum way ways[] = {BY_CANCEL, BY_TIMEOUT, BY_SCOPE, BY_FREE};
     struct probe_stats before, now;
+    struct virtual_clock clock;
     struct probe p;
 
     probe_open(&p, *(enum mcp_era *)*state);
+    client_clock_hold(&clock, p.client);
     probe_expect(&p, "hang", "{\"seconds\":0}", "slept");
     before = probe_calm(&p, 0);
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        int abandoned = abandon(&p, "hang", "{\"seconds\":60}", FIFTY, ways[i]);
+        int abandoned = abandon(&p, &clock, "hang", "{\"seconds\":60}", FIFTY, ways[i]);
 
         now = probe_calm(&p, 0);
         expect_baseline(&now, &before);
@@ -123,17 +121,19 @@ static void
 F33_ten_thousand_calls_at_once_leave_nothing(void **state)
 {
     struct probe_stats before, now;
+    struct virtual_clock clock;
     struct probe p;
 
     probe_open(&p, *(enum mcp_era *)*state);
+    client_clock_hold(&clock, p.client);
     probe_expect(&p, "hang_async", "{\"seconds\":0}", "slept");
     before = probe_calm(&p, 0);
-    assert_int_equal(abandon(&p, "hang_async", "{\"seconds\":600}", MANY, BY_SCOPE),
-                     MANY);
+    assert_int_equal(
+        abandon(&p, &clock, "hang_async", "{\"seconds\":600}", MANY, BY_SCOPE), MANY);
     now = probe_calm(&p, 0);
     expect_baseline(&now, &before);
-    assert_int_equal(abandon(&p, "hang_async", "{\"seconds\":600}", MANY, BY_CANCEL),
-                     MANY);
+    assert_int_equal(
+        abandon(&p, &clock, "hang_async", "{\"seconds\":600}", MANY, BY_CANCEL), MANY);
     now = probe_calm(&p, 0);
     expect_baseline(&now, &before);
     probe_close(&p);
@@ -143,16 +143,20 @@ static void
 F5_fifty_that_do_not_listen_hold_only_their_workers(void **state)
 {
     struct probe_stats before, now;
+    struct virtual_clock clock;
     struct probe p;
 
     probe_open(&p, *(enum mcp_era *)*state);
+    client_clock_hold(&clock, p.client);
     probe_expect(&p, "hang", "{\"seconds\":0}", "slept");
     before = probe_calm(&p, 0);
-    assert_int_equal(abandon(&p, "deaf", "{\"seconds\":3}", FIFTY, BY_CANCEL), FIFTY);
+    assert_int_equal(abandon(&p, &clock, "deaf", "{\"seconds\":600}", FIFTY, BY_CANCEL),
+                     FIFTY);
     probe_expect(&p, "echo", "{\"text\":\"hello\"}", "hello");
     probe_expect(&p, "hang", "{\"seconds\":0}", "slept");
     now = probe_stats(&p);
-    assert_true(now.live_handlers > 0); /* the deaf are still there, and counted */
+    assert_true(now.live_handlers >= WORKERS); /* the deaf are there, and counted */
+    assert_int_equal(kill((pid_t)mcp_client_pid(p.client), SIGUSR1), 0);
     now = probe_calm(&p, 0);
     expect_baseline(&now, &before);
     probe_close(&p);
