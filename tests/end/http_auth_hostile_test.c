@@ -3,7 +3,6 @@
 
 #define ERA (*(enum mcp_era *)*state)
 #define WELL_KNOWN "/.well-known/oauth-authorization-server"
-#define SOON_MS 10000 /* nothing takes that long */
 
 /* With this issuer nobody comes in, and that is why; with a good one they do. */
 static void
@@ -151,7 +150,6 @@ metadata_of_another_issuer_is_refused(void **state)
 static void
 metadata_without_an_end_is_not_read_to_its_end(void **state)
 {
-    int64_t begin = raw_now_ms();
     struct auth_rig rig;
 
     rig_open(&rig, ERA, NULL);
@@ -159,7 +157,6 @@ metadata_without_an_end_is_not_read_to_its_end(void **state)
                                          .endless = true));
     rig_is_refused(&rig, HEADLESS(.scope = "read"), "too long");
     assert_true(issuer_await_left(rig.issuer, 1));
-    assert_true(raw_now_ms() - begin < SOON_MS);
     rig_close(&rig);
 }
 

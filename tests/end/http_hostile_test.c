@@ -179,10 +179,13 @@ static void
 E26_too_many_bytes_behind_an_open_answer_are_a_disconnect(void **state)
 {
     static char junk[1 << 20];
+    struct http_way way = *(struct http_way *)*state;
     struct http_probe p;
     struct http_raw h;
 
-    http_probe_start(&p, *state);
+    way.more = "--patience"; /* in a session it runs on, until the server stops */
+    way.value = "50";
+    http_probe_start(&p, &way);
     http_probe_call(&p, &h, "1", "hang_async", "{\"seconds\":600}");
     (void)http_probe_calm(&p, 1);
     memset(junk, 'x', sizeof(junk));

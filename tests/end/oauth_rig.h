@@ -21,7 +21,7 @@
 #include "support/issuer.h"
 #include "support/test.h"
 
-#define OAUTH_PATIENCE_MS 20000
+#define OAUTH_PATIENCE_MS 60000
 
 struct oauth {
     struct test_mem mem; /* of the clients */

@@ -66,7 +66,7 @@ raw_spawn(struct raw *raw, const char *const *argv, int err)
     assert_int_equal(fcntl(raw->in, F_SETFL, O_NONBLOCK), 0);
 }
 
-static void
+void
 raw_hello(struct raw *raw, enum mcp_era era)
 {
     const mcp_json *answer;

@@ -24,6 +24,9 @@ struct raw {
  * default one, whatever ours is. */
 void raw_spawn(struct raw *raw, const char *const *argv, int err);
 
+/* Introduce ourselves to a server that was spawned. */
+void raw_hello(struct raw *raw, enum mcp_era era);
+
 /* Start probe-server and introduce ourselves as a client of that era does. */
 void raw_open(struct raw *raw, enum mcp_era era);
 
