@@ -12,7 +12,7 @@
 
 #include <mcp/client.h>
 
-#define PATIENCE_MS 10000 /* for what should happen soon */
+#define PATIENCE_MS 60000 /* for what should happen soon */
 
 /* ---- PostgreSQL; started when it is first needed -------------------------------- */
 
@@ -32,8 +32,9 @@ const char *postgres_ask(const char *sql);
 #define postgres_askf(...) postgres_ask(formatted(__VA_ARGS__))
 const char *formatted(const char *format, ...) MCP_PRINTF(1, 2);
 
-/* Ask until that is the answer. */
+/* Ask until that is the answer; the second returns false if it does not become so. */
 void postgres_await(const char *sql, const char *answer);
+bool postgres_becomes(const char *sql, const char *answer);
 
 /* Connections of that application that are busy, or all: as SQL. */
 const char *busy_of(const char *application);
@@ -87,6 +88,11 @@ void rig_expect_error(struct rig *rig, const char *tool, const char *sql,
 /* One that takes its time: cancel, wait and free it yourself. */
 mcp_call *rig_start(struct rig *rig, const char *tool, const char *sql);
 void rig_end(mcp_call *call, int status); /* wait until it has ended so, and free it */
+
+/* Over HTTP of 2025-11-25 a cancel may overtake its request, on another connection, and is
+ * lost then: the query runs on. The case has seen that, which is only true in that cell:
+ * the rig is closed, and the case ends. */
+void rig_lost_cancel(struct rig *rig);
 
 /* Wait until so many log messages "hello" have come, since this was asked last. */
 void rig_await_hellos(int notice_count, int warning_count);

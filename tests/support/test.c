@@ -268,6 +268,14 @@ test_skip(const char *reason)
 }
 
 void
+test_known_fault(const char *what)
+{
+    if (frame.results)
+        fprintf(frame.results, "#fault\t%s\n", what);
+    test_skip(what);
+}
+
+void
 test_limit(unsigned seconds)
 {
     /* sanitizers make a program several times slower */
