@@ -281,11 +281,12 @@ list_tables(struct database *database, mcp_error *err)
 
 struct choice {
     struct gate gate;
-    int64_t limit_ms;
+    int64_t limit_ms, lock_ms;
 };
 
 static const char usage[] =
-    "usage: sqlite-server [--write] [--http HOST:PORT] [--limit SECONDS] FILE\n"
+    "usage: sqlite-server [--write] [--http HOST:PORT] [--limit SECONDS]\n"
+    "                     [--lock SECONDS] FILE\n"
     "\n"
     "Serves the SQLite database FILE by the Model Context Protocol, over stdin and\n"
     "stdout. Nothing in it can be changed, and no other file can be reached.\n"
@@ -296,6 +297,8 @@ static const char usage[] =
     "                    " TOKEN " in the environment it is needed as\n"
     "                    bearer token; without, only loopback is served\n"
     "  --limit SECONDS   longest time of a request (default 300; 0: none)\n"
+    "  --lock SECONDS    longest wait for the lock of the database (default 10), or\n"
+    "                    half of the limit\n"
     "  --help            this text\n";
 
 static bool
@@ -312,22 +315,21 @@ read_limit(const char *text, int64_t *ret_ms)
 
 /* How long to wait for the lock of the database: there must be time left to say so. */
 static int64_t
-busy_ms(int64_t limit_ms)
+busy_ms(const struct choice *choice)
 {
-    const int64_t longest = 10000;
+    int64_t half = choice->limit_ms / 2;
 
-    return limit_ms > 0 && limit_ms / 2 < longest ? limit_ms / 2 : longest;
+    return half > 0 && half < choice->lock_ms ? half : choice->lock_ms;
 }
 
 static bool
 read_command_line(int argc, char **argv, struct choice *choice,
                   struct database *database)
 {
-    static const struct option options[] = {{"write", no_argument, NULL, 'w'},
-                                            {"http", required_argument, NULL, 'p'},
-                                            {"limit", required_argument, NULL, 'l'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
+    static const struct option options[] = {
+        {"write", no_argument, NULL, 'w'},       {"http", required_argument, NULL, 'p'},
+        {"limit", required_argument, NULL, 'l'}, {"lock", required_argument, NULL, 'k'},
+        {"help", no_argument, NULL, 'h'},        {0}};
     bool is_good = true;
     int option;
 
@@ -344,6 +346,9 @@ read_command_line(int argc, char **argv, struct choice *choice,
             break;
         case 'l':
             is_good = is_good && read_limit(optarg, &choice->limit_ms);
+            break;
+        case 'k':
+            is_good = is_good && read_limit(optarg, &choice->lock_ms);
             break;
         case 'h':
             fputs(usage, stdout);
@@ -362,7 +367,7 @@ main(int argc, char **argv)
     /* Not on the stack, nor freed: a handler that does not end in time outlives main. */
     static struct database database = {.lock = PTHREAD_MUTEX_INITIALIZER,
                                        .tables_version = -1};
-    struct choice choice = {.limit_ms = 300000};
+    struct choice choice = {.limit_ms = 300000, .lock_ms = 10000};
     mcp_error err = {0};
     int r;
 
@@ -372,7 +377,7 @@ main(int argc, char **argv)
         gate_done(&choice.gate);
         return 2;
     }
-    database.busy_ms = busy_ms(choice.limit_ms);
+    database.busy_ms = busy_ms(&choice);
     r = mcp_uri_template_new(TABLE_URI, NULL, &database.table_uri, &err);
     if (r == 0)
         r = mcp_server_new(

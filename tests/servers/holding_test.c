@@ -71,6 +71,18 @@ holding_close(struct holding *h)
     unlink(h->file);
 }
 
+/* The server has heard of all calls before, for it answers one that came after them. */
+static void
+expect_heard(struct holding *h)
+{
+    char file[64];
+
+    make_file(file);
+    program_expect(&h->program, "locked",
+                   text_of("{\"file\":\"%s\",\"seconds\":0}", file), false, "done");
+    unlink(file);
+}
+
 /* ---- a connection --------------------------------------------------------------- */
 
 struct site {
@@ -132,9 +144,8 @@ site_expect_end(struct site *site)
 static void
 fetch_starts(struct holding *h, const char *arguments)
 {
-    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = h->how == BY_TIMEOUT
-                                                                    ? TIMEOUT_MS
-                                                                    : MCP_TIMEOUT_NONE);
+    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = program_time(
+                                                      &h->program, h->how));
 
     assert_int_equal(mcp_client_start_tool(h->program.client, "fetch", arguments, &opt,
                                            NULL, NULL, &h->program.call),
@@ -295,7 +306,8 @@ F3_who_waits_for_a_transaction_is_told_too(void **state)
     assert_int_equal(mcp_client_start_tool(h.program.client, "transfer", SLOWLY, NULL,
                                            NULL, NULL, &call),
                      0);
-    assert_int_equal(mcp_call_wait(call, 100, NULL, NULL), MCP_E_AGAIN);
+    expect_heard(&h);
+    assert_int_equal(mcp_call_wait(call, 0, NULL, NULL), MCP_E_AGAIN);
     assert_int_equal(mcp_call_cancel(call, NULL), 0);
     assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), MCP_E_CANCELED);
     mcp_call_free(call);
@@ -371,7 +383,8 @@ F3_who_waits_for_a_lock_is_told_too(void **state)
                               text_of("{\"file\":\"%s\",\"seconds\":300}", file), NULL,
                               NULL, NULL, &waiting),
         0);
-    assert_int_equal(mcp_call_wait(waiting, 100, NULL, NULL), MCP_E_AGAIN);
+    expect_heard(&h);
+    assert_int_equal(mcp_call_wait(waiting, 0, NULL, NULL), MCP_E_AGAIN);
     assert_int_equal(mcp_call_cancel(waiting, NULL), 0);
     assert_int_equal(mcp_call_wait(waiting, PATIENCE_MS, NULL, NULL), MCP_E_CANCELED);
     mcp_call_free(waiting);

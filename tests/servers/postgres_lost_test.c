@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "servers/postgres_fixture.h"
+#include "support/client_clock.h"
 
 #define SLEEPING "wait_event = 'PgSleep'"
 
@@ -52,10 +53,19 @@ a_connection_that_is_terminated_costs_its_own_call(void **state)
     rig_close(&rig);
 }
 
+/* What the client was asked to send has left it: its loop has turned twice since. */
+static void
+await_sent(struct virtual_clock *clock, struct rig *rig)
+{
+    client_clock_hold(clock, rig->client);
+    virtual_clock_pass(clock, 0);
+}
+
 /* The server stands still meanwhile, so that it learns of the call first. */
 static void
 any_number_of_dead_connections_costs_no_call(void **state)
 {
+    struct virtual_clock clock;
     mcp_call *calls[3];
     struct rig rig;
     pid_t pid;
@@ -73,7 +83,7 @@ any_number_of_dead_connections_costs_no_call(void **state)
         postgres_await(busy_of(rig.application), "0");
         assert_int_equal(kill(pid, SIGSTOP), 0);
         calls[0] = rig_start(&rig, "query", "SELECT 1");
-        nap_us(50000); /* for it to be on its way; if not, this proves less */
+        await_sent(&clock, &rig);
         terminate(&rig, "state = 'idle'");
         postgres_await(all_of(rig.application), "0");
         assert_int_equal(kill(pid, SIGCONT), 0);

@@ -256,14 +256,21 @@ is_set(void *user)
     return atomic_load((atomic_bool *)user);
 }
 
+int64_t
+program_time(struct program *p, enum ending how)
+{
+    if (how != BY_TIMEOUT)
+        return MCP_TIMEOUT_NONE;
+    client_clock_hold(&p->clock, p->client);
+    return HOUR_MS;
+}
+
 void
 program_begin(struct program *p, enum ending how, const char *tool,
               const char *arguments)
 {
     static atomic_bool begun;
-    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = how == BY_TIMEOUT
-                                                                    ? TIMEOUT_MS
-                                                                    : MCP_TIMEOUT_NONE,
+    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = program_time(p, how),
                                                   .on_progress = on_progress,
                                                   .user = &begun);
 
@@ -284,6 +291,8 @@ program_end(struct program *p, enum ending how)
 
     if (how == BY_CANCEL)
         assert_int_equal(mcp_call_cancel(p->call, "not wanted"), 0);
+    if (how == BY_TIMEOUT)
+        virtual_clock_pass(&p->clock, HOUR_MS);
     if (how == BY_LEAVING) {
         mcp_client_free(p->client);
         p->client = NULL;

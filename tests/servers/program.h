@@ -14,9 +14,10 @@
 #include <mcp/client.h>
 
 #include "servers/child.h"
+#include "support/client_clock.h"
 #include "support/test.h"
 
-#define PATIENCE_MS 30000 /* how long anything may take that should happen at once */
+#define PATIENCE_MS 60000 /* how long anything may take that should happen at once */
 
 /* How a program is reached. */
 struct cell {
@@ -35,8 +36,6 @@ extern struct cell program_cells[4];
     TEST_AS("http.legacy." #fn, fn, &program_cells[3])
 /* clang-format on */
 
-#define TIMEOUT_MS 2500 /* of a call that ends so: time enough to begin */
-
 /* How a call that has begun ends. */
 enum ending { BY_CANCEL, BY_TIMEOUT, BY_LEAVING };
 
@@ -46,6 +45,7 @@ struct program {
     int out; /* its stdout, on a port; -1: over stdio */
     char url[256];
     mcp_call *call;
+    struct virtual_clock clock; /* of the client, if the call times out */
     pthread_mutex_t lock;
     char messages[4096]; /* under lock: log messages that came, a line for each */
 };
@@ -79,6 +79,9 @@ bool reply_says(const mcp_reply *reply, const char *text);
 /* The same; the reply must have this text in it, and be an error or not. */
 void program_expect(struct program *p, const char *tool, const char *arguments,
                     bool is_error, const char *text);
+
+/* The time that a call has which will end so; before it is started. */
+int64_t program_time(struct program *p, enum ending how);
 
 /* Start a call as p->call, which will end so; returns when its first progress is
  * here. */

@@ -122,7 +122,8 @@ M17_so_does_a_server_that_is_told_to_stop(void **state)
     shell_close(&s);
 }
 
-/* A command that is told to end may use its grace to clean up. */
+/* A command that is told to end may use its grace to clean up. All of it is there when it
+ * is told: what came later would be let be for the whole grace. */
 static void
 it_is_given_its_grace(void **state)
 {
@@ -133,7 +134,7 @@ it_is_given_its_grace(void **state)
     (void)snprintf(file, sizeof(file), "/tmp/%sclean", s.mark);
     program_begin(&s.program, BY_CANCEL, "sh",
                   script(&s, text_of("trap 'sleep 0.3; touch %s; exit' TERM;"
-                                     " echo ready; sleep 300 & wait",
+                                     " sleep 300 & echo ready; wait",
                                      file)));
     program_end(&s.program, BY_CANCEL);
     expect_none_marked(s.mark);

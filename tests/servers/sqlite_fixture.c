@@ -82,6 +82,18 @@ expect_rest(struct place *p)
         fail_msg("the server does not come to rest");
 }
 
+static bool
+does_work(void *user)
+{
+    return is_busy(((struct place *)user)->pid);
+}
+
+void
+expect_work(struct place *p)
+{
+    wait_until(does_work, p);
+}
+
 /* ---- processes ------------------------------------------------------------------ */
 
 int

@@ -15,7 +15,7 @@
 #include "servers/child.h"
 #include "support/test.h"
 
-#define PATIENCE_MS 20000 /* how long anything may take that should happen at once */
+#define PATIENCE_MS 60000 /* how long anything may take that should happen at once */
 
 /* Runs for minutes, and needs no memory. */
 #define ENDLESS                                                       \
@@ -91,6 +91,8 @@ void expect_single(struct place *p, const char *args, const char *json);
 
 /* Wait until no thread of the server runs any more: none of its statements runs. */
 void expect_rest(struct place *p);
+/* Wait until it works: a thread of it runs. */
+void expect_work(struct place *p);
 
 /* Start the program with these arguments, which end with NULL; its exit status, and what
  * it said on stdout and stderr. */
