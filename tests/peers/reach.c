@@ -14,7 +14,8 @@
 
 #include "peer.h"
 
-#define GRACE_MS 100 /* instead of 5 s, where its end is the cancel */
+#define FLUSH_MS 10000 /* instead of 500 ms, for a server on a busy machine */
+#define GRACE_MS 100   /* instead of 5 s, where its end is the cancel */
 
 /* A process of ours, over HTTP: the leader of its group. */
 static struct server {
@@ -179,6 +180,7 @@ options_fill(mcp_client_options *opt)
     opt->era = peer.era;
     opt->quiet = peer.kind->quiet;
     opt->on_log = print_log;
+    opt->flush_ms = FLUSH_MS;
 }
 
 /* Each client signs in by itself. */
