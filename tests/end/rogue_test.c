@@ -6,6 +6,7 @@
 
 #include "end/raw.h"
 #include "end/rogue.h"
+#include "support/client_clock.h"
 
 static void
 open_plain(struct probe *p, void **state)
@@ -236,13 +237,20 @@ B20_B14_an_answer_after_a_cancel_is_dropped(void **state)
 static void
 B3_B20_B30_an_answer_after_a_timeout_is_dropped(void **state)
 {
-    mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = 50,
+    mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = HOUR_MS,
                                             .id = MCP_NUMBER_ID(4711));
+    struct virtual_clock clock;
+    mcp_call *call = NULL;
     struct probe p;
 
     open_plain(&p, state);
-    assert_int_equal(mcp_client_call_tool(p.client, "late", "{}", &opt, NULL, NULL),
-                     MCP_E_TIMEOUT);
+    client_clock_hold(&clock, p.client);
+    assert_int_equal(
+        mcp_client_start_tool(p.client, "late", "{}", &opt, NULL, NULL, &call), 0);
+    virtual_clock_pass(&clock, 0); /* the loop has turned: it has been sent */
+    virtual_clock_pass(&clock, HOUR_MS);
+    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), MCP_E_TIMEOUT);
+    mcp_call_free(call);
     probe_expect(&p, "plain", "{}", "done");
     rogue_expect_seen(&p, "late cancel:4711 plain");
     probe_close(&p);
