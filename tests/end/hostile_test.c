@@ -250,7 +250,7 @@ F35_M21_a_client_that_is_gone_for_good_kills_nobody(void **state)
     struct raw raw;
 
     raw_open(&raw, era_of(state));
-    raw_call(&raw, "1", "count", "{\"to\":1000000000}"); /* without end */
+    raw_call(&raw, "1", "count", "{\"to\":1000000,\"delay_ms\":1}");
     raw_call(&raw, "2", "hang", "{\"seconds\":600}");
     raw_expect_handlers(&raw, 2);
     expect_exit(raw_close(&raw), 0); /* both pipes at once */

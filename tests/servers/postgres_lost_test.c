@@ -53,14 +53,6 @@ a_connection_that_is_terminated_costs_its_own_call(void **state)
     rig_close(&rig);
 }
 
-/* What the client was asked to send has left it: its loop has turned twice since. */
-static void
-await_sent(struct virtual_clock *clock, struct rig *rig)
-{
-    client_clock_hold(clock, rig->client);
-    virtual_clock_pass(clock, 0);
-}
-
 /* The server stands still meanwhile, so that it learns of the call first. */
 static void
 any_number_of_dead_connections_costs_no_call(void **state)
@@ -71,6 +63,7 @@ any_number_of_dead_connections_costs_no_call(void **state)
     pid_t pid;
 
     rig_open(&rig, *state, "3", false);
+    client_clock_hold(&clock, rig.client);
     pid = (pid_t)mcp_client_pid(rig.client);
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++)
@@ -83,7 +76,7 @@ any_number_of_dead_connections_costs_no_call(void **state)
         postgres_await(busy_of(rig.application), "0");
         assert_int_equal(kill(pid, SIGSTOP), 0);
         calls[0] = rig_start(&rig, "query", "SELECT 1");
-        await_sent(&clock, &rig);
+        virtual_clock_pass(&clock, 0); /* its loop has turned: the call has left */
         terminate(&rig, "state = 'idle'");
         postgres_await(all_of(rig.application), "0");
         assert_int_equal(kill(pid, SIGCONT), 0);
