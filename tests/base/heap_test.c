@@ -98,8 +98,7 @@ static void
 random_steps_agree_with_a_plain_array(void **state)
 {
     static struct mcpi_heap_node nodes[MANY];
-    const char *given = getenv("MCP_TEST_SEED");
-    unsigned seed = given ? (unsigned)strtoul(given, NULL, 10) : 1;
+    unsigned seed = (unsigned)test_seed(1);
     struct mcpi_heap heap;
 
     (void)state;

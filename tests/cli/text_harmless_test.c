@@ -198,8 +198,7 @@ no_random_text_gets_through(void **state)
         "\033\033\033[]P_(\\;07m\n\r\007\xC2\x9B\x9D\x9C\xE2\x80"
         "\xAE\x7F\x18 a\xF0\x9F\x98\x80";
     struct cli_text once = {0}, twice = {0};
-    const char *given = getenv("MCP_TEST_SEED");
-    unsigned seed = given ? (unsigned)strtoul(given, NULL, 10) : 1;
+    unsigned seed = (unsigned)test_seed(1);
     char text[64];
     uint32_t point;
 

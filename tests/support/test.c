@@ -136,7 +136,7 @@ baseline_take(void)
     (void)mallopt(M_ARENA_MAX, 1);
 #endif
     thread_come_and_go();
-    printf("%s\n", frame.program);
+    printf("%s, MCP_TEST_SEED=%llu\n", frame.program, (unsigned long long)test_seed(1));
     fflush(stdout);
     frame.descriptors = descriptors_open();
     frame.heap = heap_in_use();
@@ -276,6 +276,14 @@ test_known_fault(const char *what)
     if (frame.results)
         fprintf(frame.results, "#fault\t%s\n", what);
     test_skip(what);
+}
+
+uint64_t
+test_seed(uint64_t otherwise)
+{
+    const char *given = getenv("MCP_TEST_SEED");
+
+    return given ? strtoull(given, NULL, 10) : otherwise;
 }
 
 void

@@ -85,6 +85,9 @@ void test_known_fault(const char *what);
 #undef skip
 #define skip() test_skip("no reason given")
 
+/* The number that MCP_TEST_SEED sets, for a case with random steps, or else its own one. */
+uint64_t test_seed(uint64_t otherwise);
+
 /* Replaces the time limit of a case, 120 s, for this one and those that follow. It only
  * ends what hangs. */
 void test_limit(unsigned seconds);
