@@ -163,6 +163,25 @@ C11_a_line_of_exactly_the_maximum_is_read(void **state)
     close_fixture(&f);
 }
 
+/* Who waits for its newline may wait for ever. */
+static void
+C11_a_line_too_long_is_reported_before_it_ends(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    open_fixture(&f, 8);
+    feed(&f, "123456789", 9); /* the last one may be the CR */
+    assert_string_equal(f.seen, "");
+    assert_true(mcpi_line_partial(&f.line));
+    feed(&f, "0", 1);
+    assert_string_equal(f.seen, "!");
+    assert_false(mcpi_line_partial(&f.line));
+    feed(&f, "1\nok\n", 5);
+    assert_string_equal(f.seen, "!<ok>");
+    close_fixture(&f);
+}
+
 static void
 C11_a_line_too_long_takes_no_more_memory_than_the_maximum(void **state)
 {
@@ -295,6 +314,7 @@ TEST_MAIN(TEST(lines_come_out_whole_however_they_come_in),
           TEST(a_line_of_zero_bytes_inside_is_kept),
           TEST(C11_a_line_too_long_is_reported_once_and_the_next_is_read),
           TEST(C11_a_line_of_exactly_the_maximum_is_read),
+          TEST(C11_a_line_too_long_is_reported_before_it_ends),
           TEST(C11_a_line_too_long_takes_no_more_memory_than_the_maximum),
           TEST(a_buffer_that_is_never_empty_stays_small),
           TEST(the_memory_of_a_long_line_is_given_back),
