@@ -437,6 +437,29 @@ room_ends_with_the_limit_and_comes_back(void **state)
     endpoint_close(&ep);
 }
 
+/* The limit itself is still within it. */
+static void
+room_for_bytes_ends_past_the_limit(void **state)
+{
+    struct endpoint_stream *taken, *refused;
+    struct endpoint ep;
+
+    (void)state;
+    endpoint_open(&ep, SHARED, NULL);
+    endpoint_post(&ep, MODERN_CALL("1"));
+    ep.engine->limits.held_bytes = ep.peer[0]->request_bytes;
+    assert_true(mcpi_peer_has_room(ep.peer[0]));
+    taken = endpoint_post(&ep, MODERN_CALL("2"));
+    endpoint_run(&ep);
+    assert_int_equal(taken->count, 0);
+    assert_int_equal(ep.job_count, 2);
+    assert_false(mcpi_peer_has_room(ep.peer[0]));
+    refused = endpoint_post(&ep, MODERN_CALL("3"));
+    endpoint_run(&ep);
+    assert_int_equal(refused->codes[0], -32603);
+    endpoint_close(&ep);
+}
+
 /* ---- letting a client go ------------------------------------------------- */
 
 static void
@@ -497,5 +520,6 @@ TEST_MAIN(TEST(H17_drain_ends_what_lasts_with_its_result_and_lets_the_rest_run),
           TEST(D14_F29_our_stop_ends_the_posts_of_deaf_handlers_too),
           TEST(D18_session_is_busy_while_a_request_is_open_or_its_handler_runs),
           TEST(room_ends_with_the_limit_and_comes_back),
+          TEST(room_for_bytes_ends_past_the_limit),
           TEST(detach_reaches_the_link_while_the_request_is_open),
           TEST(detach_is_refused_where_nothing_can_be_let_go))
