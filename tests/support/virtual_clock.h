@@ -43,7 +43,7 @@ void virtual_clock_hold(struct virtual_clock *clock, struct mcpi_loop *loop);
 /* Time passes. Returns when all that was due by then on these loops has been told. */
 void virtual_clock_pass(struct virtual_clock *clock, int64_t ms);
 
-/* An mcpi_clock_fn, for a loop that the test steps itself. */
-int64_t virtual_clock_read(void *clock);
+/* An mcpi_clock_fn, for a loop that the test steps itself; user is the clock. */
+int64_t virtual_clock_read(void *user);
 
 #endif
