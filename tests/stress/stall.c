@@ -13,7 +13,8 @@
  * The seed is printed; STALL_SEED sets another one. The same seed makes the same
  * decisions, but the threads meet them at other instructions. Exits as the command did,
  * with 128 + n if signal n ended it, with 125 if it could not be seized, with 127 if it
- * could not be executed. What the command leaves running is killed.
+ * could not be executed. What the command leaves running is killed, but for a process
+ * that a signal has stopped: that one is left alone.
  *
  * A process has one tracer: the command cannot trace its own children meanwhile.
  * LeakSanitizer wants to, so it is turned off unless LSAN_OPTIONS is set. A stop ends a
@@ -157,13 +158,13 @@ thread_hold(struct stall *s, struct thread *t)
     s->next = t->until + 1 + (int64_t)draw(s, PAUSE_MAX_MS);
 }
 
-/* Stopped by a signal, as it would be without us: until SIGCONT. */
+/* Stopped by a signal, until SIGCONT. It is traced no longer: of a traced thread /proc
+ * tells the tracer's stop, and a test that waits for the signal's would never see it. */
 static void
-thread_listen(struct stall *s, const struct thread *t)
+thread_leave(struct stall *s, pid_t tid)
 {
-    if (s->victim == t->tid)
-        s->victim = 0;
-    (void)ptrace(PTRACE_LISTEN, t->tid, 0, 0);
+    (void)ptrace(PTRACE_DETACH, tid, 0, 0);
+    thread_gone(s, tid);
 }
 
 static bool
@@ -182,7 +183,7 @@ thread_stopped(struct stall *s, pid_t tid, int status)
 
     t->signal = event == 0 ? signal : 0;
     if (event == PTRACE_EVENT_STOP && is_job_control(signal))
-        thread_listen(s, t);
+        thread_leave(s, tid);
     else if (event == 0 || event == PTRACE_EVENT_STOP)
         thread_hold(s, t);
     else
