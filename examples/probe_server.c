@@ -1,7 +1,7 @@
 /*
  * probe_server.c - a server to measure with: what is left after calls were canceled?
  *
- *     probe-server                       on stdin and stdout
+ *     probe-server [--patience MS]       on stdin and stdout
  *     probe-server --unix PATH           on a Unix socket, for many clients
  *     probe-server --http HOST:PORT ...  on a port; its URL is the first line on stdout
  *
@@ -555,19 +555,24 @@ main(int argc, char **argv)
 {
     struct probe_http http = {.options = {.size = sizeof(http.options)}};
     bool is_unix = argc == 3 && strcmp(argv[1], "--unix") == 0;
-    bool is_http = argc > 1 && !is_unix;
+    bool is_patient = argc == 3 && strcmp(argv[1], "--patience") == 0;
+    bool is_http = argc > 1 && !is_unix && !is_patient;
     mcp_error err = {0};
     int r;
 
     mcp_isolated_enter(argc, argv, &deaf_isolated, 1);
     if (is_http && !probe_read_http(argc - 1, argv + 1, &http)) {
-        fprintf(stderr, "usage: probe-server [--unix PATH | --http HOST:PORT ...]\n"
-                        "       --json --stateless --threads N --tls CERT KEY\n"
-                        "       --resume --sse --bearer --origin ORIGIN --ping MS\n"
-                        "       --patience MS\n"
-                        "       --guard ISSUER RESOURCE --scope SCOPE --dpop\n");
+        fprintf(
+            stderr,
+            "usage: probe-server [--unix PATH | --patience MS | --http HOST:PORT ...]\n"
+            "       --json --stateless --threads N --tls CERT KEY\n"
+            "       --resume --sse --bearer --origin ORIGIN --ping MS\n"
+            "       --patience MS\n"
+            "       --guard ISSUER RESOURCE --scope SCOPE --dpop\n");
         return 2;
     }
+    if (is_patient)
+        http.patience_ms = strtol(argv[2], NULL, 10);
     watch_usr1();
     r = mcp_server_new(
         &MCP_SERVER_OPTIONS(.name = "probe-server", .version = "1.0", .workers = 32,

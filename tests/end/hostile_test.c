@@ -218,9 +218,11 @@ M16_a_server_that_hears_nothing_at_all_exits(void **state)
 static void
 F28_M16_what_runs_at_the_end_of_the_input_may_finish(void **state)
 {
+    const char *const patient[] = {PROBE_SERVER, "--patience", "60000", NULL};
     struct raw raw;
 
-    raw_open(&raw, era_of(state));
+    raw_spawn(&raw, patient, -1);
+    raw_hello(&raw, era_of(state));
     raw_call(&raw, "1", "hang", "{\"seconds\":0.1}");
     raw_call(&raw, "2", "echo", "{\"text\":\"hello\"}");
     raw_shut(&raw);

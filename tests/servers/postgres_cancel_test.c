@@ -235,8 +235,8 @@ a_timeout_ends_the_query_in_PostgreSQL(void **state)
     rig_close(&rig);
 }
 
-/* Nobody cancels it: the server's own limit does. The limit is also that of the query after
- * it: time enough where many want to run. */
+/* Nobody cancels it: the server's own limit does. The limit would be that of the next query
+ * too: the server shows by a ping that it works, which has none. */
 static void
 a_query_beyond_the_limit_is_answered_and_stops(void **state)
 {
@@ -249,7 +249,7 @@ a_query_beyond_the_limit_is_answered_and_stops(void **state)
     assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, &err), MCP_E_PEER);
     mcp_call_free(call);
     postgres_await(busy_of(rig.application), "0");
-    rig_expect(&rig, "SELECT 1", "1");
+    assert_int_equal(mcp_client_ping(rig.client, NULL, NULL), 0);
     assert_string_equal(postgres_ask(all_of(rig.application)), "1");
     rig_close(&rig);
 }

@@ -54,6 +54,7 @@ postgres_up(void)
     test_limit(120); /* for each case */
     if (postgres.pid)
         return;
+    test_at_end(postgres_down);
     postgres.pid = child_start(script, CHILD_STDOUT, &postgres.in, &postgres.out);
     child_read(postgres.out, line, sizeof(line), "\n");
     if (sscanf(line, "ready %127s %127s", postgres.folder, postgres.binaries) == 2)

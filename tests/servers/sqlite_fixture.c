@@ -31,7 +31,7 @@ pause_ms(long ms)
     nanosleep(&time, NULL);
 }
 
-/* Does this thread run, or want to? */
+/* Does this thread run, or want to? One that a tracer holds may want to. */
 static bool
 does_run(const char *folder, const char *thread)
 {
@@ -47,7 +47,7 @@ does_run(const char *folder, const char *thread)
         text[0] = '\0';
     fclose(file);
     state = strrchr(text, ')');
-    return state && (state[2] == 'R' || state[2] == 'D');
+    return state && strchr("RDt", state[2]);
 }
 
 /* Does any thread of the process? */

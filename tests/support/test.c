@@ -39,11 +39,12 @@ struct frame {
     const char *verdict; /* of the case that runs */
     FILE *results;       /* NULL: nobody asked for them */
     char program[64];
-    long descriptors;    /* at the start */
-    size_t heap;         /* at the start */
-    atomic_long live;    /* blocks of all test_mem */
-    atomic_long threads; /* created so far */
-    unsigned limit;      /* seconds for each case */
+    long descriptors;     /* at the start */
+    size_t heap;          /* at the start */
+    atomic_long live;     /* blocks of all test_mem */
+    atomic_long threads;  /* created so far */
+    unsigned limit;       /* seconds for each case */
+    void (*at_end)(void); /* NULL: nothing is shared */
 };
 
 static struct frame frame;
@@ -231,6 +232,15 @@ cases_choose(struct CMUnitTest *tests, const struct test_case *cases, size_t cou
     return chosen;
 }
 
+static int
+group_end(void **state)
+{
+    (void)state;
+    if (frame.at_end)
+        frame.at_end();
+    return 0;
+}
+
 static void
 frame_close(bool kept)
 {
@@ -254,7 +264,7 @@ test_main(const char *file, const struct test_case *cases, size_t count)
     count = cases_choose(tests, cases, count);
     frame_open(count);
     baseline_take();
-    failed = _cmocka_run_group_tests(frame.program, tests, count, NULL, NULL);
+    failed = _cmocka_run_group_tests(frame.program, tests, count, NULL, group_end);
     /* a failed case may have left its things behind: that is not a second fault */
     kept = baseline_kept() || failed;
     frame_close(kept);
@@ -284,6 +294,12 @@ test_seed(uint64_t otherwise)
     const char *given = getenv("MCP_TEST_SEED");
 
     return given ? strtoull(given, NULL, 10) : otherwise;
+}
+
+void
+test_at_end(void (*stop)(void))
+{
+    frame.at_end = stop;
 }
 
 void

@@ -88,6 +88,10 @@ void test_known_fault(const char *what);
 /* The number that MCP_TEST_SEED sets, for a case with random steps, or else its own one. */
 uint64_t test_seed(uint64_t otherwise);
 
+/* Called when the last case has ended, whichever cases were chosen: stops what several of
+ * them share. One a program. */
+void test_at_end(void (*stop)(void));
+
 /* Replaces the time limit of a case, 120 s, for this one and those that follow. It only
  * ends what hangs. */
 void test_limit(unsigned seconds);
