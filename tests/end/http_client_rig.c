@@ -331,24 +331,6 @@ on_log(void *user, enum mcp_log_level level, const char *line)
     atomic_fetch_add(&r->warnings, 1);
 }
 
-static struct tls_pair pair;
-
-static void
-pair_remove(void)
-{
-    tls_pair_remove(&pair);
-}
-
-static const struct tls_pair *
-pair_get(void)
-{
-    if (!pair.folder[0]) {
-        tls_pair_make(&pair);
-        assert_int_equal(atexit(pair_remove), 0);
-    }
-    return &pair;
-}
-
 /* It has seen moments of the real clock, and does not go back behind them. */
 void
 rig_clock_hold(struct virtual_clock *clock, mcp_client *client)
@@ -372,11 +354,11 @@ rig_open(struct rig *r, unsigned cell, bool tls, const struct rig_options *given
     r->tls = tls;
     r->inlet.fd = -1;
     test_mem_init(&r->mem);
-    http_script_open(&r->s, tls ? pair_get() : NULL, NULL);
+    http_script_open(&r->s, tls ? tls_pair_shared() : NULL, NULL);
     rig_buffers(r, opt.unread);
     opt.http.size = sizeof(opt.http);
     if (tls)
-        opt.http.tls_ca_file = pair.certificate;
+        opt.http.tls_ca_file = tls_pair_shared()->certificate;
     if (opt.http.grace_ms == 0)
         opt.http.grace_ms = RIG_LONG_MS;
     opt.client.size = sizeof(opt.client);

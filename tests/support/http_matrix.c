@@ -341,25 +341,6 @@ server_make(struct matrix *m)
     tools_add(m);
 }
 
-/* One certificate for the whole program. */
-static struct tls_pair pair;
-
-static void
-pair_remove(void)
-{
-    tls_pair_remove(&pair);
-}
-
-static const struct tls_pair *
-pair_get(void)
-{
-    if (!pair.folder[0]) {
-        tls_pair_make(&pair);
-        assert_int_equal(atexit(pair_remove), 0);
-    }
-    return &pair;
-}
-
 static void
 server_listen(struct matrix *m)
 {
@@ -376,9 +357,9 @@ server_listen(struct matrix *m)
         opt.store = mcp_memory_store_interface(m->store);
     }
     if (m->tls) {
-        m->context = tls_pair_client(pair_get());
-        opt.tls_certificate = pair.certificate;
-        opt.tls_key = pair.key;
+        m->context = tls_pair_client(tls_pair_shared());
+        opt.tls_certificate = tls_pair_shared()->certificate;
+        opt.tls_key = tls_pair_shared()->key;
     }
     if (mcp_server_listen_http(m->server, &opt, url, &err) < 0)
         fail_msg("%s", err.message);

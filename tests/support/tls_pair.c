@@ -113,6 +113,24 @@ tls_pair_remove(struct tls_pair *pair)
     assert_int_equal(rmdir(pair->folder), 0);
 }
 
+static struct tls_pair shared;
+
+static void
+shared_remove(void)
+{
+    tls_pair_remove(&shared);
+}
+
+const struct tls_pair *
+tls_pair_shared(void)
+{
+    if (!shared.folder[0]) {
+        tls_pair_make(&shared);
+        assert_int_equal(atexit(shared_remove), 0);
+    }
+    return &shared;
+}
+
 SSL_CTX *
 tls_pair_client(const struct tls_pair *pair)
 {

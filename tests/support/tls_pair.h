@@ -15,6 +15,9 @@ struct tls_pair {
 void tls_pair_make(struct tls_pair *pair);
 void tls_pair_remove(struct tls_pair *pair);
 
+/* One for the whole program, made when it is first asked for. */
+const struct tls_pair *tls_pair_shared(void);
+
 /* What a client needs that trusts this certificate and no other; for SSL_CTX_free. */
 SSL_CTX *tls_pair_client(const struct tls_pair *pair);
 
