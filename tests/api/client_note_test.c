@@ -375,8 +375,10 @@ a_flood_does_not_fill_memory(void **state)
     fixture_prepare(&f, MCP_ERA_LEGACY);
     fixture_attach(&f, SCRIPT_OPTIONS(.on_notification = told_note));
     told_gate(&f.told, true);
-    for (i = 0; i < 3000; i++)
+    for (i = 0; i < 3000; i++) {
         script_say(&f.s, "{\"jsonrpc\":\"2.0\",\"method\":\"test/flood\"}");
+        told_await(&f.told, at_gate, 1); /* it waits no longer, from the first on */
+    }
     assert_int_equal(mcp_client_ping(f.client, NULL, NULL), 0);
     told_gate(&f.told, false);
     assert_int_equal(mcp_client_call_tool(f.client, "ask", NULL, NULL, NULL, NULL), 0);
@@ -416,8 +418,10 @@ a_flood_of_long_ones_does_not_fill_memory(void **state)
     fixture_attach(&f, SCRIPT_OPTIONS(.on_notification = told_note,
                                       .on_log = count_line, .log_user = &dropped));
     told_gate(&f.told, true);
-    for (i = 0; i < MANY; i++)
+    for (i = 0; i < MANY; i++) {
         script_say(&f.s, line);
+        told_await(&f.told, at_gate, 1); /* it waits no longer, from the first on */
+    }
     assert_int_equal(mcp_client_ping(f.client, NULL, NULL), 0);
     assert_int_equal(atomic_load(&dropped), 1); /* said once, not for each */
     told_gate(&f.told, false);
