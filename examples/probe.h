@@ -10,7 +10,7 @@ struct probe_http {
     mcp_http_options options;
     bool is_wanted; /* --http was said */
     bool resumes;
-    int64_t patience_ms; /* of a stop; 0: as the library has it */
+    int64_t drain_ms, stop_ms; /* of a stop; 0: as the library has it */
     const char *origins[2];
     const char *issuers[2];     /* --guard was said, if there is one */
     mcp_guard_options guarding; /* what else was */

@@ -135,6 +135,7 @@ static int
 read_option(char **word, int left, struct probe_http *choice)
 {
     mcp_http_options *http = &choice->options;
+    char *rest;
 
     if (read_flag(*word, choice))
         return 1;
@@ -147,7 +148,8 @@ read_option(char **word, int left, struct probe_http *choice)
         return 2;
     }
     if (strcmp(*word, "--patience") == 0 && left > 1) {
-        choice->patience_ms = strtol(word[1], NULL, 10);
+        choice->drain_ms = strtol(word[1], &rest, 10);
+        choice->stop_ms = *rest == ',' ? strtol(rest + 1, NULL, 10) : choice->drain_ms;
         return 2;
     }
     if (strcmp(*word, "--threads") == 0 && left > 1) {
@@ -185,5 +187,5 @@ probe_read_http(int count, char **words, struct probe_http *choice)
         if (used == 0)
             return false;
     }
-    return choice->is_wanted;
+    return true;
 }

@@ -1,7 +1,7 @@
 /*
  * probe_server.c - a server to measure with: what is left after calls were canceled?
  *
- *     probe-server [--patience MS]       on stdin and stdout
+ *     probe-server                       on stdin and stdout, or with --patience alone
  *     probe-server --unix PATH           on a Unix socket, for many clients
  *     probe-server --http HOST:PORT ...  on a port; its URL is the first line on stdout
  *
@@ -19,7 +19,8 @@
  *                     with a proof, which has a nonce of ours
  *   --origin ORIGIN   pages from there may call
  *   --ping MS         a stream is never quiet for longer
- *   --patience MS     a stop lets requests finish for that long, and takes as long again
+ *   --patience MS[,MS]  a stop lets requests finish for that long; then all is written
+ *                     and closed, for that long, or as long again
  *
  * Its tools hang, count, ignore their cancel, and tell what is still alive in it. `hang`
  * takes one of ten resources while it runs, as a tool with a database would. `deaf` ignores
@@ -555,29 +556,26 @@ main(int argc, char **argv)
 {
     struct probe_http http = {.options = {.size = sizeof(http.options)}};
     bool is_unix = argc == 3 && strcmp(argv[1], "--unix") == 0;
-    bool is_patient = argc == 3 && strcmp(argv[1], "--patience") == 0;
-    bool is_http = argc > 1 && !is_unix && !is_patient;
+    bool is_stdio = argc == 1 || (argc == 3 && strcmp(argv[1], "--patience") == 0);
     mcp_error err = {0};
     int r;
 
     mcp_isolated_enter(argc, argv, &deaf_isolated, 1);
-    if (is_http && !probe_read_http(argc - 1, argv + 1, &http)) {
-        fprintf(
-            stderr,
-            "usage: probe-server [--unix PATH | --patience MS | --http HOST:PORT ...]\n"
-            "       --json --stateless --threads N --tls CERT KEY\n"
-            "       --resume --sse --bearer --origin ORIGIN --ping MS\n"
-            "       --patience MS\n"
-            "       --guard ISSUER RESOURCE --scope SCOPE --dpop\n");
+    if (!is_unix &&
+        !(probe_read_http(argc - 1, argv + 1, &http) && http.is_wanted == !is_stdio)) {
+        fprintf(stderr, "usage: probe-server [--unix PATH | --patience MS[,MS] | "
+                        "--http HOST:PORT ...]\n"
+                        "       --json --stateless --threads N --tls CERT KEY\n"
+                        "       --resume --sse --bearer --origin ORIGIN --ping MS\n"
+                        "       --patience MS[,MS]\n"
+                        "       --guard ISSUER RESOURCE --scope SCOPE --dpop\n");
         return 2;
     }
-    if (is_patient)
-        http.patience_ms = strtol(argv[2], NULL, 10);
     watch_usr1();
     r = mcp_server_new(
         &MCP_SERVER_OPTIONS(.name = "probe-server", .version = "1.0", .workers = 32,
                             .overdue = 128, .listeners = 16384, .on_log = print_log,
-                            .drain_ms = http.patience_ms, .stop_ms = http.patience_ms),
+                            .drain_ms = http.drain_ms, .stop_ms = http.stop_ms),
         &server, &err);
     if (r == 0)
         r = add_tools(&err);
@@ -587,7 +585,7 @@ main(int argc, char **argv)
         r = add_resources(&err);
     if (r == 0)
         settle();
-    if (r == 0 && is_http)
+    if (r == 0 && http.is_wanted)
         r = probe_serve_http(server, &http, &err);
     else if (r == 0)
         r = is_unix ? serve_unix(argv[2], &err) : mcp_server_run_stdio(server, &err);
