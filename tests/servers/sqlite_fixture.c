@@ -260,7 +260,7 @@ arguments(const char *sql, const char *more)
 mcp_reply *
 call(struct place *p, const char *tool, const char *args)
 {
-    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = PATIENCE_MS);
+    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = MCP_TIMEOUT_NONE);
     mcp_reply *reply = NULL;
     mcp_error err = {0};
 
