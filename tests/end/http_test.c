@@ -206,8 +206,8 @@ H17_our_stop_gives_each_listener_its_result(void **state)
 /* A call is under way when the server, which has that patience, is told to stop: its
  * last word has this in it. */
 static void
-expect_last_word(const struct http_way *of, const char *patience,
-                 const char *arguments, const char *word)
+expect_last_word(const struct http_way *of, const char *patience, const char *arguments,
+                 const char *word)
 {
     struct http_way way = *of;
     struct http_probe p;
