@@ -523,7 +523,7 @@ slow_hook(void *user)
     struct slow *slow = user;
 
     pthread_barrier_wait(&slow->entered);
-    for (int i = 0; i < 50; i++) /* so that an unhook that does not wait is seen */
+    for (int i = 0; i < 20; i++) /* so that an unhook that does not wait is seen */
         sched_yield();
     atomic_store_explicit(&slow->left, true, memory_order_relaxed);
 }
@@ -544,7 +544,7 @@ F26_unhook_waits_for_a_hook_that_runs_elsewhere(void **state)
     pthread_t thread;
 
     (void)state;
-    for (int round = 0; round < 100; round++) {
+    for (int round = 0; round < 20; round++) {
         slow.token = make_token(&mem);
         atomic_init(&slow.left, false);
         pthread_barrier_init(&slow.entered, NULL, 2);
