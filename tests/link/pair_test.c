@@ -779,6 +779,7 @@ half_main(void *user)
             mcpi_posts_run(&h->posts);
         mcpi_timers_expire(&h->timers, 0);
     } while (half_wait(h));
+    mcpi_posts_run(&h->posts); /* what was posted before it was told to stop */
     return NULL;
 }
 
