@@ -1,10 +1,12 @@
 /* scope_test.c - many calls, one cancel, from anywhere */
 #include <mcp/client.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/client_clock.h"
 #include "support/script.h"
 #include "support/test.h"
 
@@ -133,26 +135,53 @@ a_scope_that_is_only_freed_cancels_nothing(void **state)
 static void
 the_time_of_a_scope_ends_its_calls(void **state)
 {
+    struct virtual_clock clock;
     struct fixture f;
-    mcp_scope *short_one;
+    mcp_scope *scope;
+    mcp_call *call;
     mcp_error err;
 
     (void)state;
     fixture_open(&f);
-    short_one = make_scope(&f, NULL, 30);
-    assert_int_equal(mcp_client_call_tool(f.client, "hang", NULL,
-                                          &MCP_CALL_OPTIONS(.scope = short_one), NULL,
-                                          &err),
+    client_clock_hold(&clock, f.client);
+    scope = make_scope(&f, NULL, HOUR_MS);
+    assert_int_equal(
+        mcp_client_start_tool(
+            f.client, "hang", NULL,
+            &MCP_CALL_OPTIONS(.scope = scope, .timeout_ms = MCP_TIMEOUT_NONE), NULL,
+            NULL, &call),
+        0);
+    script_line(&f.s, "\"hang\"", 1);
+    virtual_clock_pass(&clock, HOUR_MS);
+    assert_int_equal(mcp_call_wait(call, MCP_TIMEOUT_NONE, NULL, &err),
                      MCP_E_TOTAL_TIMEOUT);
     assert_string_equal(err.message, "the time for tools/call is used up");
-    assert_true(mcp_scope_is_over(short_one));
     script_line(&f.s, FRAME, 1);
+    mcp_call_free(call);
+    mcp_scope_free(scope);
+    fixture_close(&f);
+}
+
+static void
+B5_nothing_starts_when_the_time_of_its_scope_is_over(void **state)
+{
+    struct fixture f;
+    mcp_scope *scope;
+    mcp_error err;
+
+    (void)state;
+    fixture_open(&f);
+    scope = make_scope(&f, NULL, 1);
+    while (!mcp_scope_is_over(scope))
+        sched_yield();
     assert_int_equal(mcp_client_call_tool(f.client, "echo", NULL,
-                                          &MCP_CALL_OPTIONS(.scope = short_one), NULL,
+                                          &MCP_CALL_OPTIONS(.scope = scope), NULL,
                                           &err),
                      MCP_E_TOTAL_TIMEOUT);
     assert_string_equal(err.message, "the time of the scope is used up");
-    mcp_scope_free(short_one);
+    assert_int_equal(mcp_client_ping(f.client, NULL, NULL), 0);
+    assert_int_equal(script_count(&f.s, "\"echo\""), 0);
+    mcp_scope_free(scope);
     fixture_close(&f);
 }
 
@@ -291,6 +320,7 @@ TEST_MAIN(TEST(B1_a_scope_cancels_all_calls_under_it),
           TEST(B9_a_scope_that_is_freed_has_still_canceled),
           TEST(a_scope_that_is_only_freed_cancels_nothing),
           TEST(the_time_of_a_scope_ends_its_calls),
+          TEST(B5_nothing_starts_when_the_time_of_its_scope_is_over),
           TEST(the_end_of_a_parent_is_the_childs_too),
           TEST(a_signal_handler_may_cancel_a_scope), TEST(a_scope_spans_clients),
           TEST(in_a_forked_process_a_scope_is_not_to_be_used),
