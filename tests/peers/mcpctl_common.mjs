@@ -6,8 +6,9 @@ async function proveRefusals(met, { sum, schema }) {
     const call = async (...words) => {
         const { code, out, err } = await met.run(['call', sum, ...words],
             { trace: true });
-        const seen = untangle(err);
+        const seen = untangle(met.own(err));
 
+        assert.ok(err.includes(met.greeting));
         assert.ok(sent(seen).length > 0);
         assert.deepEqual(sent(seen).filter(m => m.method === 'tools/call'), []);
         return { code, out, said: seen.said };
@@ -15,12 +16,10 @@ async function proveRefusals(met, { sum, schema }) {
 
     await prove('a_wrong_argument_is_explained_and_not_sent', async () =>
         assert.deepEqual(await call('a=x', 'b=2'), { code: 1, out: '', said: [
-            ...met.greeting,
             `mcpctl: a: must be a number, not "x"; ${schema.a}`,
             'mcpctl: nothing was sent'] }));
     await prove('a_missing_argument_is_explained_and_not_sent', async () =>
         assert.deepEqual(await call('a=1'), { code: 1, out: '', said: [
-            ...met.greeting,
             `mcpctl: b: is required and missing; ${schema.b}`,
             'mcpctl: nothing was sent; give b=VALUE'] }));
     await prove('with_json_a_failure_is_a_line_of_json', async () => {

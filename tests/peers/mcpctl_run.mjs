@@ -137,15 +137,19 @@ export async function meet(bin, peer, way, era, options = []) {
         launch(`${bin}/mcpctl`,
             [command, ...target, ...rest, ...(trace ? ['--trace'] : [])], input);
     const run = (said, options) => start(said, { input: '', ...options }).end;
+    /* What the server says on stderr is passed on, before, between or behind what mcpctl
+     * says itself. */
+    const greeting = peer === 'everything' && way === 'stdio'
+        ? 'Starting default (STDIO) server...\n' : '';
+    const own = err => err.replace(greeting, '');
 
     return {
         bin, peer, way, era, target, version, isModern, start, run,
         url: server?.url,
         place: place[0],
         cancel: spelling(way, version),
-        /* what the server says on stderr, which is passed on */
-        greeting: peer === 'everything' && way === 'stdio'
-            ? ['Starting default (STDIO) server...'] : [],
+        greeting,
+        own,
         ask: async (...said) => {
             const { code, out, err } = await run(said);
 
@@ -156,7 +160,7 @@ export async function meet(bin, peer, way, era, options = []) {
             const ran = await run(said);
 
             assert.deepEqual({ code: ran.code, out: ran.out }, { code, out: '' });
-            return ran.err;
+            return own(ran.err);
         },
         journal: () => {
             const lines = readJournal();
