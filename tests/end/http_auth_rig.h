@@ -309,7 +309,7 @@ rig_says_often(struct auth_rig *rig, size_t count)
                                                NULL, &calls[i]),
                          0);
     for (size_t i = 0; i < count; i++) {
-        if (mcp_call_wait(calls[i], 20000, &reply, &err) < 0)
+        if (mcp_call_wait(calls[i], 60000, &reply, &err) < 0)
             fail_msg("%s: %s", mcp_status_name(err.status), err.message);
         mcp_reply_free(reply);
         mcp_call_free(calls[i]);

@@ -384,7 +384,7 @@ forked_child(struct probe *p, mcp_call *call)
     mcp_call *another = NULL;
     mcp_reply *reply = NULL;
 
-    alarm(20);
+    alarm(100);
     CHECK(mcp_client_call(c, "ping", NULL, NULL, &reply, NULL) == MCP_E_STATE);
     CHECK(mcp_client_call_tool(c, "plain", "{}", NULL, &reply, NULL) == MCP_E_STATE);
     CHECK(mcp_client_list_tools(c, NULL, NULL, &reply, NULL) == MCP_E_STATE);
