@@ -155,19 +155,30 @@ calls_abort(struct many *m)
     }
 }
 
-/* What a round may leave: connections that are kept. Cancels that are posted, and
- * connections that close, are still under way when the server is calm already. */
+/* What a round may leave: connections that are kept. Cancels that are posted, connections
+ * that close, and calls that were freed may still be ending in the client when the server is
+ * calm already: it has seen the hang-up before the client's loop goes on. */
 struct kept {
+    mcp_client *client;
     struct test_mem *mem;
     size_t fds, blocks;
 };
+
+static uint64_t
+calls_open_now(mcp_client *client)
+{
+    mcp_client_counts counts = {.size = sizeof(counts)};
+
+    assert_int_equal(mcp_client_count(client, &counts), 0);
+    return counts.calls;
+}
 
 static bool
 is_back(void *user)
 {
     const struct kept *most = user;
 
-    return count_descriptors() <= most->fds &&
+    return calls_open_now(most->client) == 0 && count_descriptors() <= most->fds &&
            (size_t)atomic_load(&most->mem->live) < most->blocks;
 }
 
@@ -197,12 +208,12 @@ heap_used(void)
 static void
 E2_E17_a_thousand_are_aborted_while_a_thousand_are_answered(void **state)
 {
-    mcp_client_counts counts = {.size = sizeof(counts)};
     struct many m;
     struct kept most = {.mem = &m.mem};
     size_t heap;
 
     many_open(&m, *state);
+    most.client = m.client;
     order_shuffle(&m);
     round_play(&m);
     most.fds = count_descriptors() + SPARE / 4;
@@ -213,8 +224,6 @@ E2_E17_a_thousand_are_aborted_while_a_thousand_are_answered(void **state)
     wait_until(is_back, &most);
     if (MEMORY_IS_REAL)
         assert_true(heap_used() < heap + GROWTH_BYTES);
-    assert_int_equal(mcp_client_count(m.client, &counts), 0);
-    assert_int_equal(counts.calls, 0);
     many_close(&m);
 }
 
