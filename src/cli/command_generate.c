@@ -51,7 +51,8 @@ const struct cli_command cli_command_generate = {
             "\n"
             "words prints what a completion offers, one word a line: servers; tools, "
             "prompts or resources of a TARGET; tool-arguments TARGET TOOL; "
-            "prompt-arguments TARGET PROMPT. If they cannot be known in three seconds "
+            "prompt-arguments TARGET PROMPT. If they cannot be known in three seconds, "
+            "the server would have to be started, or only a project's file names it, "
             "there are none, and nothing is said.",
     .examples =
         "mcpctl generate man | scdoc > mcpctl.1\n"

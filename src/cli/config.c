@@ -199,6 +199,7 @@ read_entry(struct reading *reading, const struct source *source, const char *fil
         (!owned->fault && !owned->entry.target.name))
         r = MCP_E_NOMEM;
     owned->entry.source = source->name;
+    owned->entry.is_project = *source->base == '\0';
     owned->entry.name = owned->name;
     owned->entry.file = owned->file;
     owned->entry.shown = owned->shown;
@@ -244,15 +245,17 @@ read_servers(struct reading *reading, const struct source *source, const char *f
     return r;
 }
 
-/* A file that cannot be used is a warning. Then, and without one, *ret_doc is NULL. */
+/* A file that cannot be used is a warning. Then, and without a file, *ret_doc is NULL.
+ * trusted: the folder of cli_config_file_read. */
 static int
-read_file(const struct reading *reading, const char *file, bool ours, mcp_doc **ret_doc)
+read_file(const struct reading *reading, const char *file, const char *trusted,
+          mcp_doc **ret_doc)
 {
     mcp_error err;
     int r;
 
     *ret_doc = NULL;
-    r = cli_config_file_read(file, ours, ret_doc, &err);
+    r = cli_config_file_read(file, trusted, ret_doc, &err);
     if (r == MCP_E_NOMEM)
         return r;
     if (r < 0) {
@@ -267,15 +270,16 @@ read_file(const struct reading *reading, const char *file, bool ours, mcp_doc **
 
 static int
 read_source(struct reading *reading, const struct source *source, const char *base,
-            const char *folder, bool ours)
+            const char *folder)
 {
+    const char *trusted = *source->base == '\0' ? folder : NULL;
     char *file = join(base, source->path);
     mcp_doc *doc = NULL;
     int r;
 
     if (!file)
         return MCP_E_NOMEM;
-    r = read_file(reading, file, ours, &doc);
+    r = read_file(reading, file, trusted, &doc);
     if (r == 0 && doc)
         r = read_servers(reading, source, file, folder, mcp_doc_root(doc),
                          mcp_doc_root(doc));
@@ -332,7 +336,6 @@ static int
 read_folder(struct reading *reading, const char *folder)
 {
     bool is_home = is_same_folder(folder, reading->home);
-    bool is_above = strcmp(folder, reading->cwd) != 0;
     size_t i;
     int r;
 
@@ -340,7 +343,7 @@ read_folder(struct reading *reading, const char *folder)
     for (i = 0; r == 0 && i < COUNT(project_sources); i++) {
         if (is_home && is_user_file(&project_sources[i]))
             continue;
-        r = read_source(reading, &project_sources[i], folder, folder, is_above);
+        r = read_source(reading, &project_sources[i], folder, folder);
     }
     return r;
 }
@@ -380,8 +383,7 @@ read_users(struct reading *reading, const char *config_home)
             r = read_claude(reading, source, folder);
         else
             r = read_source(reading, source,
-                            *source->base == '@' ? config_home : reading->home, folder,
-                            false);
+                            *source->base == '@' ? config_home : reading->home, folder);
     }
     return r;
 }
@@ -400,7 +402,7 @@ read_all(struct reading *reading)
         if (!claude || !config_home)
             r = MCP_E_NOMEM;
         if (r == 0)
-            r = read_file(reading, claude, false, &reading->claude);
+            r = read_file(reading, claude, NULL, &reading->claude);
     }
     if (r == 0)
         r = read_projects(reading);
@@ -421,6 +423,21 @@ mark_shadowed(struct cli_config *config)
 
         entry->is_shadowed = cli_config_find(config, entry->name) != entry;
     }
+}
+
+const struct cli_config_entry *
+cli_config_hidden(const struct cli_config *config, const struct cli_config_entry *entry)
+{
+    size_t i;
+
+    for (i = 0; entry->is_project && i < config->count; i++) {
+        const struct cli_config_entry *other = &config->entries[i].entry;
+
+        if (!other->is_project && !other->is_disabled &&
+            strcmp(other->name, entry->name) == 0)
+            return other;
+    }
+    return NULL;
 }
 
 int

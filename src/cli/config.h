@@ -10,8 +10,9 @@
  *
  * A server of a project runs in the project's folder if its entry says nothing else.
  *
- * Files in folders above this one that belong to somebody else (not to us, not to root)
- * are passed over: /tmp/.mcp.json must not decide what a name means in /tmp/mine.
+ * A project's file says what is run. It is used only if the file, the project's folder and
+ * the folders between them belong to the user or to root, and no other user can write to
+ * them.
  */
 #ifndef CLI_CONFIG_H
 #define CLI_CONFIG_H
@@ -25,8 +26,9 @@ struct cli_config_entry {
     const char *source; /* which program's: "Claude Code (project)" */
     const char *file;
     const char
-        *shown; /* what it runs or where it is, variables as they are written: they
+        *shown;      /* what it runs or where it is, variables as they are written: they
                           may be secrets */
+    bool is_project; /* the file is a project's, and not the user's own */
     bool is_shadowed;         /* the name means another one: nearer, or not disabled */
     bool is_disabled;         /* the file says so */
     const char *fault;        /* why it cannot be used, or NULL */
@@ -47,6 +49,10 @@ const struct cli_config_entry *cli_config_at(const struct cli_config *config,
 /* The entry that a name means, or NULL. */
 const struct cli_config_entry *cli_config_find(const struct cli_config *config,
                                                const char *name);
+
+/* The user's own entry of the same name, if the entry is a project's; else NULL. */
+const struct cli_config_entry *cli_config_hidden(const struct cli_config *config,
+                                                 const struct cli_config_entry *entry);
 
 /* JSON with comments and trailing commas to JSON proper, in place: comments become
  * blanks, and so does the mark of UTF-8 at the beginning, so that places in error

@@ -234,10 +234,10 @@ static bool
 read_env_file(struct reader *reader, struct list *list)
 {
     mcp_error err = {0};
-    char *path, *text = NULL;
-    size_t length;
+    char *path, *folder = NULL, *text = NULL;
+    size_t length = 0;
     bool ok;
-    int r;
+    int r = 0;
 
     if (!read_text(reader, "envFile", &path))
         return false;
@@ -248,15 +248,23 @@ read_env_file(struct reader *reader, struct list *list)
     path = cli_path_resolve(path, reader->place->folder);
     if (!path)
         return lack_memory(reader);
-    r = cli_config_file_text(path, false, CLI_ENV_FILE_MAX, &text, &length, &err);
+    if (reader->place->is_project && strrchr(path, '/')) {
+        folder = strndup(path, (size_t)(strrchr(path, '/') - path));
+        r = folder ? 0 : MCP_E_NOMEM;
+    }
+    if (r == 0)
+        r = cli_config_file_text(path, folder, CLI_ENV_FILE_MAX, &text, &length, &err);
     if (r == MCP_E_NOMEM)
         ok = lack_memory(reader);
-    else if (r < 0 || !text || strlen(text) != length)
+    else if (r < 0)
+        ok = fault(reader, "has an envFile that cannot be used: ", err.message);
+    else if (!text || strlen(text) != length)
         ok = fault(reader, "has an envFile that cannot be read: ",
                    mcp_json_string(mcp_json_get(reader->value, "envFile"), ""));
     else
         ok = push_variables(reader, text, list);
     free(path);
+    free(folder);
     free(text);
     return ok;
 }

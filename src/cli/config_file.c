@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,9 +23,80 @@ open_file(const char *path, int *ret_fd, mcp_error *err)
     return cli_error(err, MCP_E_INVAL, "%s cannot be read: %s", path, strerror(errno));
 }
 
+static bool
+is_ours(const struct stat *info)
+{
+    return info->st_uid == geteuid() || info->st_uid == 0;
+}
+
+/* True if the user is the group's only member: such a group has the user's name. */
+static bool
+is_private_group(gid_t gid)
+{
+    const struct passwd *user = getpwuid(geteuid());
+    const struct group *group = user && user->pw_gid == gid ? getgrgid(gid) : NULL;
+
+    return group && strcmp(group->gr_name, user->pw_name) == 0 && !group->gr_mem[0];
+}
+
+static bool
+can_others_write(const struct stat *info)
+{
+    return (info->st_mode & S_IWOTH) ||
+           ((info->st_mode & S_IWGRP) && !is_private_group(info->st_gid));
+}
+
+/* A folder or a file on the way to path, which may be a link. */
+static int
+check_step(const char *step, const char *path, struct stat *ret_end, mcp_error *err)
+{
+    const char *it = strcmp(step, path) == 0 ? "it" : path;
+    struct stat link;
+
+    if (lstat(step, &link) != 0 || stat(step, ret_end) != 0)
+        return cli_error(err, MCP_E_INVAL, "%s cannot be read: %s", step,
+                         strerror(errno));
+    if (!is_ours(&link) || !is_ours(ret_end))
+        return cli_error(err, MCP_E_INVAL,
+                         "%s belongs to another user, so %s is not used", step, it);
+    if (can_others_write(ret_end))
+        return cli_error(err, MCP_E_INVAL,
+                         "other users can write to %s, so %s is not used", step, it);
+    return 0;
+}
+
+/* The program runs what the file says, in that folder. So no other user may have written
+ * the file, put it there, linked to it, or put a program beside it. info: of the file that
+ * was opened. */
+static int
+check_owner(const char *path, size_t folder_length, const struct stat *info,
+            mcp_error *err)
+{
+    size_t at = folder_length, cut;
+    char *step = strdup(path);
+    struct stat end = {0};
+    int r = 0;
+
+    if (!step)
+        return cli_error_of(err, MCP_E_NOMEM);
+    while (r == 0 && at < strlen(path)) {
+        cut = at > 0 ? at : 1;
+        step[cut] = '\0';
+        r = check_step(step, path, &end, err);
+        step[cut] = path[cut];
+        at += 1 + strcspn(path + at + 1, "/");
+    }
+    if (r == 0)
+        r = check_step(path, path, &end, err);
+    if (r == 0 && (end.st_dev != info->st_dev || end.st_ino != info->st_ino))
+        r = cli_error(err, MCP_E_INVAL, "%s is not used: it changes meanwhile", path);
+    free(step);
+    return r;
+}
+
 /* A link to a file is fine, many keep theirs so; what is at its end must be one. */
 static int
-check_kind(int fd, const char *path, bool ours, size_t max, mcp_error *err)
+check_kind(int fd, const char *path, const char *folder, size_t max, mcp_error *err)
 {
     struct stat info;
 
@@ -31,15 +104,12 @@ check_kind(int fd, const char *path, bool ours, size_t max, mcp_error *err)
         return cli_error(err, MCP_E_INVAL, "%s cannot be read: %s", path,
                          strerror(errno));
     if (!S_ISREG(info.st_mode))
-        return cli_error(err, MCP_E_INVAL, "%s is passed over: it is no file", path);
-    if (ours && info.st_uid != geteuid() && info.st_uid != 0)
-        return cli_error(err, MCP_E_INVAL,
-                         "%s is passed over: it belongs to somebody else", path);
+        return cli_error(err, MCP_E_INVAL, "%s is passed over: it is not a file", path);
     if (info.st_size > (off_t)max)
         return cli_error(err, MCP_E_INVAL,
                          "%s is passed over: it is larger than %zu MiB", path,
                          max >> 20);
-    return 0;
+    return folder ? check_owner(path, strlen(folder), &info, err) : 0;
 }
 
 /* Into *text, freed by the caller in any case; there is room for a NUL. It may grow while
@@ -73,7 +143,7 @@ read_all(int fd, const char *path, size_t max, char **text, size_t *length,
 }
 
 int
-cli_config_file_text(const char *path, bool ours, size_t max, char **ret_text,
+cli_config_file_text(const char *path, const char *folder, size_t max, char **ret_text,
                      size_t *ret_length, mcp_error *err)
 {
     char *text = NULL;
@@ -82,7 +152,7 @@ cli_config_file_text(const char *path, bool ours, size_t max, char **ret_text,
 
     r = open_file(path, &fd, err);
     if (r == 0 && fd >= 0)
-        r = check_kind(fd, path, ours, max, err);
+        r = check_kind(fd, path, folder, max, err);
     if (r == 0 && fd >= 0)
         r = read_all(fd, path, max, &text, &length, err);
     if (fd >= 0)
@@ -119,13 +189,14 @@ parse(const char *path, char *text, size_t length, mcp_doc **ret_doc, mcp_error 
 }
 
 int
-cli_config_file_read(const char *path, bool ours, mcp_doc **ret_doc, mcp_error *err)
+cli_config_file_read(const char *path, const char *folder, mcp_doc **ret_doc,
+                     mcp_error *err)
 {
     char *text;
     size_t length;
     int r;
 
-    r = cli_config_file_text(path, ours, CLI_CONFIG_FILE_MAX, &text, &length, err);
+    r = cli_config_file_text(path, folder, CLI_CONFIG_FILE_MAX, &text, &length, err);
     if (r < 0)
         return r;
     *ret_doc = NULL;

@@ -9,8 +9,7 @@
 #include "cli/times.h"
 
 enum {
-    PATIENCE_MS = 3000, /* a user waits, with a finger on a key */
-    LEAVE_MS = 300      /* for a server that was started, to go at each step */
+    PATIENCE_MS = 3000 /* a user waits, with a finger on a key */
 };
 
 struct wanted {
@@ -115,8 +114,6 @@ adjust(mcp_client_options *opt, void *user)
 {
     (void)user;
     opt->probe_ms = opt->hello_ms = opt->timeout_ms = patience_ms();
-    opt->exit_ms = LEAVE_MS;
-    opt->term_ms = LEAVE_MS;
     opt->messages = MCP_SEVERITY_NONE;
 }
 
@@ -139,6 +136,14 @@ print_list(struct cli *cli, const struct wanted *what, const char *target,
     return code;
 }
 
+/* A key that is pressed while typing starts no server, and sends nothing to one that only a
+ * project's file names: there may be secrets in what is sent. */
+static bool
+may_be_asked(const struct cli_target *target)
+{
+    return target->kind != CLI_TARGET_COMMAND && !target->is_project;
+}
+
 /* Under a scope that ends soon, in place of the run's own. */
 static int
 print_list_soon(struct cli *cli, const struct wanted *what, const char *target,
@@ -147,8 +152,17 @@ print_list_soon(struct cli *cli, const struct wanted *what, const char *target,
     const mcp_scope_options soon = MCP_SCOPE_OPTIONS(.parent = cli->scope,
                                                      .timeout_ms = patience_ms());
     mcp_scope *scope = NULL, *before = cli->scope;
+    struct cli_target read = {0};
+    mcp_error err;
+    bool is_asked;
     int code;
 
+    if (cli_target_read(target, &read, &err) < 0)
+        return CLI_OTHER;
+    is_asked = may_be_asked(&read);
+    cli_target_done(&read);
+    if (!is_asked)
+        return CLI_OK;
     if (mcp_scope_new(&soon, &scope) < 0)
         return CLI_OTHER;
     cli->scope = scope;

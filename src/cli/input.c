@@ -414,6 +414,8 @@ cli_target_get(struct cli *cli, const char *word, struct cli_target *ret_target)
         return cli_fail_with(cli, CLI_OTHER, "--header takes \"Name: value\"");
     if (cli_target_read(word, ret_target, &err) < 0)
         return cli_fail_as(cli, &err, CLI_OTHER);
+    if (ret_target->note)
+        cli_note(&cli->say, "%s", ret_target->note);
     cli_list_override(ret_target->env, &cli->options.env, '=');
     cli_list_override(ret_target->headers, &cli->options.headers, ':');
     if (cli->options.cwd) {

@@ -142,7 +142,7 @@ read_command(const char *word, struct cli_target *ret_target, mcp_error *err)
 /* The first thing that went wrong while reading the files: if a name is not found, that
  * may be why. */
 struct warned {
-    char line[160];
+    char line[sizeof((mcp_error *)NULL)->message];
 };
 
 static void
@@ -163,21 +163,51 @@ fail_unknown(const struct cli_config *config, const char *name,
 
     for (i = 0; i < cli_config_count(config); i++)
         cli_near_offer(&near, cli_config_at(config, i)->name);
+    if (*warned->line)
+        return cli_error(err, MCP_E_INVAL,
+                         "there is no server \"%.64s\", and no such program; note: %s",
+                         name, warned->line);
     if (near.best)
         return cli_error(
             err, MCP_E_INVAL,
             "there is no server \"%.64s\", and no such program; did you mean "
             "\"%.64s\"?",
             name, near.best);
-    if (*warned->line)
-        return cli_error(err, MCP_E_INVAL,
-                         "there is no server \"%.64s\", and no such program; note: %s",
-                         name, warned->line);
     return cli_error(
         err, MCP_E_INVAL,
         "there is no server \"%.64s\" in any configuration file, and no such "
         "program; \"mcpctl servers\" lists those there are",
         name);
+}
+
+/* Notes that a project's server hides the user's own, or a program. */
+static int
+note_hidden(const struct cli_config *config, const struct cli_config_entry *entry,
+            struct cli_target *target, mcp_error *err)
+{
+    const struct cli_config_entry *hidden = cli_config_hidden(config, entry);
+    struct cli_text text = {0};
+
+    if (!hidden && !(entry->is_project && is_in_path(entry->name)))
+        return 0;
+    cli_text_printf(&text, "using \"%s\" from %s; it hides ", entry->name, entry->file);
+    if (hidden)
+        cli_text_printf(&text, "your own in %s", hidden->file);
+    else
+        cli_text_puts(&text, "the program of that name");
+    target->note = text.failed ? NULL : strdup(cli_text_string(&text));
+    cli_text_done(&text);
+    return target->note ? 0 : cli_error_of(err, MCP_E_NOMEM);
+}
+
+static int
+take_entry(const struct cli_config *config, const struct cli_config_entry *entry,
+           struct cli_target *ret_target, mcp_error *err)
+{
+    int r = target_copy(&entry->target, ret_target, err);
+
+    ret_target->is_project = entry->is_project;
+    return r < 0 ? r : note_hidden(config, entry, ret_target, err);
 }
 
 /* must: nothing but a name will do. */
@@ -197,7 +227,7 @@ read_name(const char *name, bool must, struct cli_target *ret_target, mcp_error 
         r = cli_error(err, MCP_E_INVAL, "the server \"%.64s\" of %.100s %s", name,
                       entry->file, entry->fault);
     else if (entry)
-        r = target_copy(&entry->target, &target, err);
+        r = take_entry(config, entry, &target, err);
     else if (must)
         r = fail_unknown(config, name, &warned, err);
     else
@@ -321,6 +351,7 @@ cli_target_done(struct cli_target *target)
     free(target->cwd);
     free(target->inputs);
     free(target->folder);
+    free(target->note);
     *target = (struct cli_target){0};
 }
 

@@ -19,6 +19,8 @@ struct cli_target {
     char **headers; /* "Name: value", of its configuration; NULL: none */
     char *cwd;      /* of its configuration; NULL: none */
     char *inputs;   /* JSON: what may be asked for in all of these (input.h), or NULL */
+    bool is_project; /* a file of a project has it, and not one of the user's own */
+    char *note;      /* what the user has to know before it is used; NULL: nothing */
     char *folder; /* where cwd begins if that is asked for; NULL: it is a whole path */
 };
 

@@ -1,16 +1,18 @@
 """completions - what the three shells offer, asked in the shells themselves.
 
-In a folder whose .mcp.json has the probe server as `notes`. A shell that is not there is
-passed over."""
+In a home whose .cursor/mcp.json has the probe server as `notes`, by its URL: a completion
+starts nothing. A shell that is not there is passed over."""
+import contextlib
 import json
 import os
 import pathlib
 import shutil
+import subprocess
 from check import BUILD, case, finish, run, scratch, skip
 
 MADE = BUILD / "src/cli/made"
 PROBE = BUILD / "bin/probe-server"
-COMMAND = f"'env {PROBE}'"  # a target that is a command line, of two words
+SOCKET = "'unix:a socket'"  # a target with a blank
 # What is typed, and the one word that it becomes.
 CASES = {
     "a_command": ("mcpctl ca", "call"),
@@ -22,7 +24,7 @@ CASES = {
     "a_configured_server": ("mcpctl call not", "notes"),
     "a_tool": ("mcpctl call notes sta", "stats"),
     "a_tool_behind_options": ("mcpctl call --era auto notes sta", "stats"),
-    "a_tool_of_a_command_line": (f"mcpctl call {COMMAND} sta", "stats"),
+    "a_tool_of_a_socket": (f"mcpctl call {SOCKET} sta", "stats"),
     "an_argument": ("mcpctl call notes echo te", "text="),
     "a_folder": ("mcpctl --cwd fold", "folder"),
 }
@@ -73,9 +75,20 @@ zpty -d z
 
 
 def split(line):
-    """As bash would: only COMMAND has a blank in a word."""
-    return [COMMAND if word == "\0" else word for word in
-            line.replace(COMMAND, "\0").split(" ")]
+    """As bash would: only SOCKET has a blank in a word."""
+    return [SOCKET if word == "\0" else word for word in
+            line.replace(SOCKET, "\0").split(" ")]
+
+
+@contextlib.contextmanager
+def serving(*options):
+    """The first line of a probe server."""
+    server = subprocess.Popen([PROBE, *options], stdout=subprocess.PIPE, text=True)
+    try:
+        yield server.stdout.readline().strip()
+    finally:
+        server.terminate()
+        server.communicate()
 
 
 def bash_faults(line, words, expected, env):
@@ -122,11 +135,12 @@ def in_zsh(env):
              [f"{line!r}: {found!r}"])
 
 
-with scratch() as folder:
+def in_all(folder, url):
     home = pathlib.Path(folder)
     (home / "folder").mkdir()
-    (home / ".mcp.json").write_text(json.dumps(
-        {"mcpServers": {"notes": {"command": str(PROBE)}, EVIL: {"command": "x"}}}))
+    (home / ".cursor").mkdir()
+    (home / ".cursor/mcp.json").write_text(json.dumps(
+        {"mcpServers": {"notes": {"url": url}, EVIL: {"command": "x"}}}))
     env = {**os.environ, "HOME": folder, "MADE": str(MADE), "TERM": "dumb",
            "PATH": f"{BUILD}/bin:{os.environ['PATH']}",
            "MCPCTL_TIMES": "words=60000"}  # however busy the machine is (src/cli/times.h)
@@ -137,4 +151,9 @@ with scratch() as folder:
             cases(env)
         else:
             skip(shell, f"there is no {shell}")
+
+
+with scratch() as folder, serving("--http", "127.0.0.1:0") as url, \
+        serving("--unix", f"{folder}/a socket"):
+    in_all(folder, url)
 finish()

@@ -279,7 +279,8 @@ a_file_of_variables_that_is_none_is_a_fault(void **state)
     assert_fault("{\"command\":\"x\",\"envFile\":\"~/none.env\"}",
                  "has an envFile that cannot be read: ~/none.env");
     assert_fault("{\"command\":\"x\",\"envFile\":\"/dev/zero\"}",
-                 "has an envFile that cannot be read: /dev/zero");
+                 "has an envFile that cannot be used: /dev/zero is passed over: it is "
+                 "not a file");
     assert_fault("{\"command\":\"x\",\"envFile\":\"~/nul.env\"}",
                  "has an envFile that cannot be read: ~/nul.env");
     assert_fault("{\"command\":\"x\",\"envFile\":\"~/bad.env\"}",

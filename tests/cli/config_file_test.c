@@ -14,7 +14,7 @@ count_in(const char *path)
     mcp_error err;
     int count = -1;
 
-    assert_int_equal(cli_config_file_read(path, false, &doc, &err), 0);
+    assert_int_equal(cli_config_file_read(path, NULL, &doc, &err), 0);
     if (doc)
         count = (int)mcp_json_count(mcp_doc_root(doc));
     mcp_doc_free(doc);
@@ -28,7 +28,7 @@ refusal(const char *path)
     static mcp_error err;
     mcp_doc *doc;
 
-    assert_int_equal(cli_config_file_read(path, false, &doc, &err), MCP_E_INVAL);
+    assert_int_equal(cli_config_file_read(path, NULL, &doc, &err), MCP_E_INVAL);
     assert_int_equal(err.status, MCP_E_INVAL);
     assert_non_null(strstr(err.message, path));
     return err.message;
@@ -117,10 +117,10 @@ only_files_are_read_and_nothing_is_waited_for(void **state)
 
     (void)state;
     assert_int_equal(mkfifo(path, 0600), 0);
-    assert_non_null(strstr(refusal(path), "it is no file"));
+    assert_non_null(strstr(refusal(path), "it is not a file"));
     home_unlink("pipe");
-    assert_non_null(strstr(refusal(home_path("home")), "it is no file"));
-    assert_non_null(strstr(refusal("/dev/null"), "it is no file"));
+    assert_non_null(strstr(refusal(home_path("home")), "it is not a file"));
+    assert_non_null(strstr(refusal("/dev/null"), "it is not a file"));
 }
 
 static void
@@ -138,30 +138,152 @@ a_link_to_a_file_is_read(void **state)
     home_unlink("loop");
 }
 
+/* It is not used where it must be ours, for this reason; elsewhere it is. */
 static void
-a_file_of_somebody_else_is_refused_where_it_must_be_ours(void **state)
+expect_untrusted(const char *path, const char *why)
 {
-    const char *path = home_write("f", "{}");
     mcp_doc *doc = NULL;
     mcp_error err;
 
-    (void)state;
-    assert_int_equal(cli_config_file_read(path, true, &doc, &err), 0);
-    mcp_doc_free(doc);
-    if (geteuid() != 0)
-        test_skip("only root can give a file away");
-    assert_int_equal(chown(path, 1, 1), 0);
-    assert_int_equal(cli_config_file_read(path, true, &doc, &err), MCP_E_INVAL);
-    assert_non_null(strstr(err.message, "belongs to somebody else"));
+    assert_int_equal(cli_config_file_read(path, home_root, &doc, &err), MCP_E_INVAL);
+    assert_non_null(strstr(err.message, why));
     assert_int_equal(count_in(path), 0);
+}
+
+static void
+expect_trusted(const char *path)
+{
+    mcp_doc *doc = NULL;
+    mcp_error err;
+
+    assert_int_equal(cli_config_file_read(path, home_root, &doc, &err), 0);
+    mcp_doc_free(doc);
+}
+
+static void
+a_file_that_others_can_write_to_is_not_used_where_it_must_be_ours(void **state)
+{
+    const char *path = home_write("f", "{}");
+
+    (void)state;
+    expect_trusted(path);
+    assert_int_equal(chmod(path, 0646), 0);
+    expect_untrusted(path, "other users can write to ");
+    assert_int_equal(chmod(path, 0644), 0);
+    expect_trusted(path);
     home_unlink("f");
 }
 
-TEST_MAIN_AFTER(home_enter, TEST(comments_and_trailing_commas_are_read),
-                TEST(no_file_and_an_empty_one_are_no_document),
-                TEST(what_is_no_json_is_refused_with_its_place),
-                TEST(what_is_too_deep_is_refused), TEST(what_is_too_large_is_refused),
-                TEST(a_large_file_is_read_whole),
-                TEST(only_files_are_read_and_nothing_is_waited_for),
-                TEST(a_link_to_a_file_is_read),
-                TEST(a_file_of_somebody_else_is_refused_where_it_must_be_ours))
+/* A group that is the user's alone has the user's number. */
+static void
+a_file_that_a_group_can_write_to_is_not_used_where_it_must_be_ours(void **state)
+{
+    const char *path = home_write("f", "{}");
+
+    (void)state;
+    if (geteuid() != 0)
+        test_skip("only root can choose the group of a file");
+    assert_int_equal(chmod(path, 0664), 0);
+    expect_trusted(path);
+    assert_int_equal(chown(path, 0, 100), 0);
+    expect_untrusted(path, "other users can write to ");
+    home_unlink("f");
+}
+
+static void
+a_file_of_another_user_is_not_used_where_it_must_be_ours(void **state)
+{
+    const char *path = home_write("f", "{}");
+
+    (void)state;
+    if (geteuid() != 0)
+        test_skip("only root can give a file away");
+    assert_int_equal(chown(path, 1, 1), 0);
+    expect_untrusted(path, "belongs to another user");
+    home_unlink("f");
+}
+
+/* A command of a project runs in the project's folder, wherever its file is. */
+static void
+a_link_of_another_user_to_a_file_of_ours_is_not_used(void **state)
+{
+    const char *path = home_write("f", "{}"), *link = home_path("link");
+
+    (void)state;
+    if (geteuid() != 0)
+        test_skip("only root can give a link away");
+    assert_int_equal(symlink(path, link), 0);
+    expect_trusted(link);
+    assert_int_equal(lchown(link, 1, 1), 0);
+    expect_untrusted(link, "belongs to another user");
+    home_unlink("link");
+    home_unlink("f");
+}
+
+/* Whatever is on the way from the project's folder to the file. */
+static void
+a_linked_folder_of_another_user_is_not_used(void **state)
+{
+    const char *path;
+
+    (void)state;
+    if (geteuid() != 0)
+        test_skip("only root can give a link away");
+    assert_int_equal(mkdir(home_path("mine"), 0755), 0);
+    home_write("mine/f", "{}");
+    assert_int_equal(symlink("mine", home_path("link")), 0);
+    path = home_path("link/f");
+    expect_trusted(path);
+    assert_int_equal(lchown(home_path("link"), 1, 1), 0);
+    path = home_path("link/f");
+    expect_untrusted(path, "link belongs to another user");
+    home_unlink("link");
+    home_unlink("mine/f");
+    assert_int_equal(rmdir(home_path("mine")), 0);
+}
+
+static void
+a_file_in_a_folder_that_others_can_write_to_is_not_used(void **state)
+{
+    const char *path;
+
+    (void)state;
+    assert_int_equal(mkdir(home_path("open"), 0755), 0);
+    home_write("open/f", "{}");
+    assert_int_equal(chmod(home_path("open"), 01777), 0);
+    path = home_path("open/f");
+    expect_untrusted(path, "open, so");
+    home_unlink("open/f");
+    assert_int_equal(rmdir(home_path("open")), 0);
+}
+
+static void
+a_file_in_a_folder_of_another_user_is_not_used(void **state)
+{
+    const char *path, *folder = home_path("theirs");
+
+    (void)state;
+    if (geteuid() != 0)
+        test_skip("only root can give a folder away");
+    assert_int_equal(mkdir(folder, 0755), 0);
+    path = home_write("theirs/f", "{}");
+    expect_trusted(path);
+    assert_int_equal(chown(folder, 1, 1), 0);
+    expect_untrusted(path, "theirs belongs to another user");
+    home_unlink("theirs/f");
+    assert_int_equal(rmdir(home_path("theirs")), 0);
+}
+
+TEST_MAIN_AFTER(
+    home_enter, TEST(comments_and_trailing_commas_are_read),
+    TEST(no_file_and_an_empty_one_are_no_document),
+    TEST(what_is_no_json_is_refused_with_its_place), TEST(what_is_too_deep_is_refused),
+    TEST(what_is_too_large_is_refused), TEST(a_large_file_is_read_whole),
+    TEST(only_files_are_read_and_nothing_is_waited_for), TEST(a_link_to_a_file_is_read),
+    TEST(a_file_that_others_can_write_to_is_not_used_where_it_must_be_ours),
+    TEST(a_file_that_a_group_can_write_to_is_not_used_where_it_must_be_ours),
+    TEST(a_file_of_another_user_is_not_used_where_it_must_be_ours),
+    TEST(a_link_of_another_user_to_a_file_of_ours_is_not_used),
+    TEST(a_linked_folder_of_another_user_is_not_used),
+    TEST(a_file_in_a_folder_that_others_can_write_to_is_not_used),
+    TEST(a_file_in_a_folder_of_another_user_is_not_used))

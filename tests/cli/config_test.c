@@ -246,18 +246,60 @@ more_servers_than_anybody_has_are_passed_over(void **state)
     free(text);
 }
 
+/* In this folder as in one above it. */
 static void
-a_file_above_that_belongs_to_somebody_else_is_passed_over(void **state)
+a_project_s_file_of_another_user_is_not_used(void **state)
 {
+    static const char *const files[] = {MCP, "home/project/deep/.mcp.json"};
     const char *path;
 
     (void)state;
     if (geteuid() != 0)
         test_skip("only root can give a file away");
+    for (int i = 0; i < 2; i++) {
+        path = home_write(files[i], "{\"mcpServers\":{\"s\":{\"command\":\"x\"}}}");
+        assert_int_equal(chown(path, 1, 1), 0);
+        assert_null(source_of("s"));
+        assert_non_null(strstr(warnings, "belongs to another user"));
+        home_unlink(files[i]);
+    }
+}
+
+static void
+a_project_s_file_that_others_can_write_to_is_not_used(void **state)
+{
+    const char *path;
+
+    (void)state;
     path = home_write(MCP, "{\"mcpServers\":{\"s\":{\"command\":\"x\"}}}");
-    assert_int_equal(chown(path, 1, 1), 0);
+    assert_int_equal(chmod(path, 0666), 0);
     assert_null(source_of("s"));
-    assert_non_null(strstr(warnings, "belongs to somebody else"));
+    assert_non_null(strstr(warnings, "other users can write to "));
+    home_unlink(MCP);
+}
+
+static void
+it_is_known_what_of_the_user_a_project_hides(void **state)
+{
+    const struct cli_config_entry *entry;
+    struct cli_config *config;
+
+    (void)state;
+    home_write(MCP, "{\"mcpServers\":{\"s\":{\"command\":\"x\"},"
+                    "\"other\":{\"command\":\"x\"}}}");
+    home_write("home/.claude.json", "{\"mcpServers\":{\"s\":{\"command\":\"mine\"},"
+                                    "\"own\":{\"command\":\"mine\"}}}");
+    config = read_all();
+    entry = cli_config_find(config, "s");
+    assert_true(entry->is_project);
+    entry = cli_config_hidden(config, entry);
+    assert_non_null(entry);
+    assert_false(entry->is_project);
+    assert_string_equal(entry->target.argv[0], "mine");
+    assert_null(cli_config_hidden(config, cli_config_find(config, "other")));
+    assert_null(cli_config_hidden(config, cli_config_find(config, "own")));
+    cli_config_free(config);
+    home_unlink("home/.claude.json");
     home_unlink(MCP);
 }
 
@@ -284,5 +326,7 @@ TEST_MAIN_AFTER(home_enter, TEST(without_files_there_is_nothing),
                 TEST(a_file_that_is_wrong_is_a_warning_and_others_are_read),
                 TEST(names_that_nobody_can_type_are_passed_over),
                 TEST(more_servers_than_anybody_has_are_passed_over),
-                TEST(a_file_above_that_belongs_to_somebody_else_is_passed_over),
+                TEST(a_project_s_file_of_another_user_is_not_used),
+                TEST(a_project_s_file_that_others_can_write_to_is_not_used),
+                TEST(it_is_known_what_of_the_user_a_project_hides),
                 TEST(a_warning_may_go_unheard))

@@ -35,6 +35,25 @@ a_configured_name_is_one(void **state)
 }
 
 static void
+that_a_project_hides_the_user_s_own_server_is_said(void **state)
+{
+    (void)state;
+    (void)scratch_file(".mcp.json",
+                       "{\"mcpServers\":{\"probe\":{\"command\":\"" PROBE "\"},"
+                       "\"other\":{\"command\":\"" PROBE "\"}}}");
+    (void)scratch_file(".claude.json",
+                       "{\"mcpServers\":{\"probe\":{\"command\":\"mine\"}}}");
+    CHECK_RAN(0, "\"text\":\"hi\"", "mcpctl: using \"probe\" from ", "call", "probe",
+              "echo", "text=hi");
+    CHECK_RAN(0, "\"text\":\"hi\"", "", "call", "other", "echo", "text=hi");
+    (void)scratch_file(".mcp.json",
+                       "{\"mcpServers\":{\"sh\":{\"command\":\"" PROBE "\"}}}");
+    CHECK_RAN(0, "\"text\":\"hi\"", "it hides the program of that name", "call", "sh",
+              "echo", "text=hi");
+    (void)scratch_file(".claude.json", "{}");
+}
+
+static void
 what_a_server_says_on_stderr_is_shown_harmlessly(void **state)
 {
     (void)state;
@@ -223,6 +242,7 @@ a_second_signal_kills_a_server_that_is_not_ready_and_all_that_it_started(void **
 
 TEST_MAIN(
     TEST(each_kind_of_target_is_reached), TEST(a_configured_name_is_one),
+    TEST(that_a_project_hides_the_user_s_own_server_is_said),
     TEST(what_a_server_says_on_stderr_is_shown_harmlessly),
     TEST(what_a_server_prints_on_its_wire_is_told_of_once),
     TEST(why_there_is_no_session_is_said_once),
