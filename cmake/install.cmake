@@ -2,10 +2,9 @@
 include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/libmcp)
 
-# Beside each other, not as a program finds them (cmake/flags.cmake).
-if(CMAKE_INSTALL_RPATH)
-    set_target_properties(mcp_shared mcp-http_shared PROPERTIES INSTALL_RPATH $ORIGIN)
-endif()
+# Beside each other, not as a program finds them (cmake/flags.cmake); libmcp needs none.
+set_target_properties(mcp_shared PROPERTIES INSTALL_RPATH "")
+set_target_properties(mcp-http_shared PROPERTIES INSTALL_RPATH $ORIGIN)
 install(TARGETS mcp_shared EXPORT core)
 install(TARGETS mcp-http_shared EXPORT http)
 install(TARGETS mcp_static mcp-http_static EXPORT static)
