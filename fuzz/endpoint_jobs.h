@@ -336,7 +336,7 @@ is_served(const struct fuzz *f, const struct client *c)
     for (size_t i = 0; i < f->job_count; i++)
         if (f->jobs[i].serial == c->serial && !f->jobs[i].finished)
             return true;
-    return is_asked_who(f, c) || waits_for_its_request(f, c);
+    return is_asked_who(f, c);
 }
 
 /* Nothing moves: who has posted something and reads is answered, unless that is still

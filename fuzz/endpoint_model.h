@@ -52,7 +52,6 @@ struct client {
     enum mcpi_http_method method;
     bool is_2024;
     char session[MCPI_SESSION_ID], principal[8];
-    char to[128]; /* where its session is named: the session, or the path of 2024 */
     uint64_t stream, number; /* of the last event with an id; or Last-Event-ID */
     bool resumes;
     struct mcpi_sse_reader reader; /* once opened */
@@ -90,9 +89,7 @@ struct record {
 struct pending {
     mcp_http_ticket *ticket;
     unsigned serial; /* of the request */
-    bool is_2024;    /* as in client, and so are those */
-    mcp_doc *doc;    /* counted */
-    char to[128], verdict[8];
+    char verdict[8];
 };
 
 struct reaction {

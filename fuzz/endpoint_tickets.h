@@ -41,9 +41,6 @@ on_identify(void *user, const mcp_http_request *request, mcp_http_ticket *ticket
     pending = &f->tickets[f->ticket_count++];
     pending->ticket = ticket;
     pending->serial = f->at_door->serial;
-    pending->is_2024 = f->at_door->is_2024;
-    pending->doc = mcp_doc_ref(f->at_door->doc);
-    memcpy(pending->to, f->at_door->to, sizeof(pending->to));
     memcpy(pending->verdict, verdict, sizeof(verdict));
 }
 
@@ -58,7 +55,6 @@ ticket_answer(struct fuzz *f, unsigned a)
     at = a % f->ticket_count;
     pending = f->tickets[at];
     f->tickets[at] = f->tickets[--f->ticket_count];
-    mcp_doc_free(pending.doc);
     ticket_decide(pending.ticket, pending.verdict);
 }
 
@@ -71,41 +67,6 @@ is_asked_who(const struct fuzz *f, const struct client *c)
     for (size_t i = 0; i < f->ticket_count; i++)
         if (f->tickets[i].serial == c->serial)
             return true;
-    return false;
-}
-
-/* Does it still count? One of 2024 does without its client: its answer goes to the stream
- * of the session. */
-static bool
-is_wanted(const struct fuzz *f, const struct pending *pending)
-{
-    for (size_t i = 0; i < CLIENTS; i++)
-        if (f->clients[i] && f->clients[i]->serving &&
-            f->clients[i]->serial == pending->serial)
-            return true;
-    return pending->is_2024;
-}
-
-/* A cancel does not overtake its request while that is asked who it is. */
-static bool
-waits_for_its_request(const struct fuzz *f, const struct client *c)
-{
-    struct mcpi_rpc rpc;
-    struct mcpi_id id;
-
-    if (c->rpc.method != MCPI_METHOD_NOTE_CANCELED || !*c->to)
-        return false;
-    id = mcpi_id_read(mcp_json_get(c->rpc.params, "requestId"));
-    for (size_t i = 0; i < f->ticket_count; i++) {
-        const struct pending *other = &f->tickets[i];
-
-        if (!other->doc || other->serial >= c->serial || strcmp(other->to, c->to) != 0)
-            continue;
-        mcpi_rpc_read(mcp_doc_root(other->doc), &rpc);
-        if (rpc.kind == MCPI_RPC_REQUEST && same_id(&rpc.id, &id) &&
-            is_wanted(f, other))
-            return true;
-    }
     return false;
 }
 

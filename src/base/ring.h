@@ -1,11 +1,12 @@
-/* ring.h - the last few hashes seen: a memory that forgets, for the wording of a log */
+/* ring.h - the last few hashes seen: a memory that forgets */
 #ifndef MCPI_BASE_RING_H
 #define MCPI_BASE_RING_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MCPI_RING_SIZE 64 /* enough to name the late answers of a burst of cancels */
+/* Enough for the late answers of a burst of cancels, and for its late cancels. */
+#define MCPI_RING_SIZE 64
 
 struct mcpi_ring {
     uint64_t hash[MCPI_RING_SIZE];

@@ -538,7 +538,8 @@ exchange_begin(struct mcpi_exchange *x)
 
 int
 mcpi_exchange_open(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
-                   const struct mcpi_rpc *rpc, const struct mcpi_caller *caller)
+                   const struct mcpi_rpc *rpc, const struct mcpi_caller *caller,
+                   bool canceled)
 {
     struct mcpi_outlet *outlet = arrival->outlet ? arrival->outlet : peer->outlet;
     struct mcpi_exchange *x;
@@ -548,7 +549,10 @@ mcpi_exchange_open(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
         return MCP_E_NOMEM;
     exchange_enter(x);
     mcpi_exchange_ref(x);
-    exchange_begin(x);
+    if (canceled)
+        mcpi_exchange_end(x, MCPI_CANCELED, NULL, "canceled before it arrived");
+    else
+        exchange_begin(x);
     mcpi_exchange_unref(x);
     return 0;
 }

@@ -103,10 +103,12 @@ struct mcpi_exchange {
     char reason[];
 };
 
-/* A request has arrived and was admitted: enter it, route it, begin it (F1). Takes
- * rpc->doc. MCP_E_NOMEM: nothing happened. */
+/* A request has arrived and was admitted: enter it, route it, begin it (F1); or, if its
+ * cancel arrived before it, end it without routing it (D25). Takes rpc->doc.
+ * MCP_E_NOMEM: nothing happened. */
 int mcpi_exchange_open(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
-                       const struct mcpi_rpc *rpc, const struct mcpi_caller *caller);
+                       const struct mcpi_rpc *rpc, const struct mcpi_caller *caller,
+                       bool canceled);
 
 struct mcpi_exchange *mcpi_exchange_find(const struct mcpi_peer *peer,
                                          const struct mcpi_id *id);

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "core/call.h"
+#include "core/early_cancel.h"
 #include "core/exchange.h"
 #include "core/negotiate.h"
 #include "core/note.h"
@@ -414,8 +415,11 @@ mcpi_peer_new(struct mcpi_engine *e, const struct mcpi_link_ops *ops, unsigned t
     peer->agreed = e->role == MCPI_SERVER;
     peer->spoken = "";
     mcpi_list_init(&peer->outlets);
-    r = mcpi_outlet_new(peer, link_user, &peer->outlet);
+    r = traits & MCPI_UNORDERED ? mcpi_early_cancel_init(peer) : 0;
+    if (r == 0)
+        r = mcpi_outlet_new(peer, link_user, &peer->outlet);
     if (r < 0) {
+        mcpi_early_cancel_done(peer);
         mcpi_free(e->mem, peer);
         return r;
     }
@@ -460,6 +464,7 @@ mcpi_peer_free(struct mcpi_peer *peer)
     mcpi_map_done(&peer->pending);
     mcpi_map_done(&peer->in_flight);
     mcpi_session_done(peer);
+    mcpi_early_cancel_done(peer);
     mcpi_outlet_unref(peer->outlet);
     mcp_doc_free(peer->hello);
     mcpi_free(e->mem, peer);

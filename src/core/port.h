@@ -15,7 +15,9 @@
 #include <mcp/json.h>
 
 #include "base/buf.h"
+#include "base/list.h"
 
+struct mcpi_early_cancels;
 struct mcpi_engine;
 struct mcpi_exchange;
 struct mcpi_leg;
@@ -29,7 +31,9 @@ enum mcpi_trait {
     MCPI_GONE_CANCELS = 2, /* a client that leaves cancels (modern, stateless) */
     MCPI_NO_REQUESTS = 4,  /* no room for nested requests (JSON mode, stateless; J9) */
     MCPI_LAST_WORD = 8,    /* only a response ends the wire object (legacy HTTP; D14) */
-    MCPI_STATELESS = 16    /* no handshake is asked for or remembered (legacy; D16) */
+    MCPI_STATELESS = 16,   /* no handshake is asked for or remembered (legacy; D16) */
+    MCPI_UNORDERED = 32    /* messages come on several connections: a cancel may arrive
+                              before its request (legacy HTTP; D25) */
 };
 
 enum mcpi_closing {
@@ -142,6 +146,25 @@ struct mcpi_arrival {
  * it was a request, its outlet will get an answer or be settled. */
 void mcpi_peer_receive(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
                        int64_t now);
+
+/* A message that is not handed up yet, because its sender is still being authenticated.
+ * It may be a request whose cancel is handed up first. A member of whatever keeps the
+ * message; it may outlive the peer. */
+struct mcpi_expected {
+    struct mcpi_list in_peer;
+    struct mcpi_early_cancels *early; /* NULL: not announced */
+    int64_t at;
+};
+
+void mcpi_expected_init(struct mcpi_expected *message);
+
+/* Announces it: until it is done with, which follows once it was handed up or refused,
+ * the peer holds cancels for it. Does nothing unless the peer is MCPI_UNORDERED.
+ * MCP_E_NOMEM: it was not announced. */
+int mcpi_peer_expect(struct mcpi_peer *peer, struct mcpi_expected *message,
+                     int64_t now);
+/* Nothing if it was not announced. */
+void mcpi_expected_done(struct mcpi_expected *message);
 
 /* Something came that is no message (C11): rpc_code says what, why is for the log. A
  * server answers it with an error that has no id; nothing else is lost. */

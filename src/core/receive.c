@@ -8,6 +8,7 @@
  */
 #include <math.h>
 
+#include "core/early_cancel.h"
 #include "core/exchange.h"
 #include "core/leg.h"
 #include "core/note.h"
@@ -41,6 +42,21 @@ receive_may_ask(const struct mcpi_peer *peer)
     if (peer->engine->role == MCPI_SERVER)
         return true;
     return peer->dialect && peer->dialect->asks_back;
+}
+
+/* Not for the peer to cancel (F20). */
+static bool
+receive_is_negotiation(enum mcpi_method method)
+{
+    return method == MCPI_METHOD_INITIALIZE || method == MCPI_METHOD_DISCOVER;
+}
+
+/* Its cancel arrived before it, and may end it (D25). */
+static bool
+receive_is_canceled(const struct receipt *in)
+{
+    return mcpi_early_cancel_take(in->peer, &in->rpc.id) &&
+           !receive_is_negotiation(in->rpc.method);
 }
 
 static const struct mcpi_dialect *
@@ -93,6 +109,7 @@ receive_request(const struct receipt *in)
     struct mcpi_caller caller = {0};
     struct mcpi_refusal why;
     char shown[MCPI_ID_SHOWN];
+    bool canceled;
 
     if (!receive_may_ask(in->peer)) {
         MCPI_WARN_ONCE(in->peer, MCPI_WARN_ASKED,
@@ -100,6 +117,7 @@ receive_request(const struct receipt *in)
                        mcpi_id_show(&in->rpc.id, shown));
         return false;
     }
+    canceled = receive_is_canceled(in);
     caller.principal = in->arrival->principal ? in->arrival->principal : "";
     caller.scope = in->arrival->scope;
     caller.claims = in->arrival->claims;
@@ -109,7 +127,7 @@ receive_request(const struct receipt *in)
         receive_refuse(in, &why);
         return false;
     }
-    if (mcpi_exchange_open(in->peer, in->arrival, &in->rpc, &caller) < 0) {
+    if (mcpi_exchange_open(in->peer, in->arrival, &in->rpc, &caller, canceled) < 0) {
         mcpi_refuse(&why, MCPI_RPC_INTERNAL_ERROR, "Out of memory");
         receive_refuse(in, &why);
         return false;
@@ -225,18 +243,28 @@ receive_foreign_cancel(const struct receipt *in, const struct mcpi_id *id)
         return;
     if (mcpi_leg_find(peer, id))
         MCPI_WARN_ONCE(peer, MCPI_WARN_DIRECTION,
-                       "the peer cancels request %s, which is ours: ignored",
+                       "the peer cancels request %s, which is ours: it goes on",
                        mcpi_id_show(id, shown));
     else
         MCPI_LOG(&peer->engine->log, MCP_LOG_DEBUG,
                  "cancel of unknown request %s ignored", mcpi_id_show(id, shown));
 }
 
-/* Not for the peer to cancel (F20). */
-static bool
-receive_is_negotiation(enum mcpi_method method)
+/* The cancel may be ahead of its request, or name one of ours by mistake. Both sides count
+ * their requests, so that on a server such an id is most likely the client's next one. */
+static void
+receive_unknown_cancel(const struct receipt *in, const struct mcpi_id *id)
 {
-    return method == MCPI_METHOD_INITIALIZE || method == MCPI_METHOD_DISCOVER;
+    bool is_held = receive_may_ask(in->peer) && mcpi_early_cancel_hold(in->peer, id);
+    char shown[MCPI_ID_SHOWN];
+
+    if (!is_held ||
+        (in->peer->engine->role == MCPI_CLIENT && mcpi_leg_find(in->peer, id)))
+        receive_foreign_cancel(in, id);
+    else
+        MCPI_LOG(&in->peer->engine->log, MCP_LOG_DEBUG,
+                 "cancel of request %s held: the request may still arrive",
+                 mcpi_id_show(id, shown));
 }
 
 /* Returns what it ended, with a reference, or NULL. */
@@ -248,7 +276,11 @@ receive_cancel(const struct receipt *in)
     const char *reason = mcp_json_string(mcp_json_get(params, "reason"), "");
     struct mcpi_exchange *x = mcpi_exchange_find(in->peer, &id);
 
-    if (!x || receive_is_negotiation(x->rpc.method)) {
+    if (!x) {
+        receive_unknown_cancel(in, &id);
+        return NULL;
+    }
+    if (receive_is_negotiation(x->rpc.method)) {
         receive_foreign_cancel(in, &id);
         return NULL;
     }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/early_cancel.h"
 #include "core/negotiate.h"
 #include "core/versions.h"
 
@@ -107,6 +108,7 @@ mcpi_peer_session_lost(struct mcpi_peer *peer, struct mcpi_leg *met, int64_t now
     mcpi_outlet_forget(peer->outlet);
     session_end_legs(peer);
     mcpi_peer_drop_exchanges(peer, "the session was lost");
+    mcpi_early_cancel_reset(peer);
     mcpi_negotiate_again(peer, peer->version);
     return true;
 }

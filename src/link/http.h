@@ -139,6 +139,7 @@ struct mcpi_turn {
     /* Set by who serves it, cleared with served: its end follows what is opened or
      * written now, so a carrier may send both at once. */
     bool ends;
+    bool gone; /* its client had left before it was served: no request is */
 };
 
 /* Answer it; as in its ops, with the fields of the turn. This is how an endpoint, its

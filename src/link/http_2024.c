@@ -5,7 +5,8 @@
  *
  * A session is a pipe in disguise: one peer with one outlet, whose output is the stream
  * of its GET and whose input is what is posted. So its requests share a table of ids, a
- * posted cancel finds them, and all is in order. When the stream is lost the peer is.
+ * posted cancel finds them. Only their order is not certain: each is posted on a connection
+ * of its own (D25). When the stream is lost the peer is.
  *
  * Core's own wishes (wake, close) are only noted down; all is done in on_flush, where
  * nothing of core is on the stack.
@@ -349,7 +350,7 @@ session_new(struct mcpi_endpoint *endpoint, const char *principal,
     mcpi_timer_init(&s->beat, on_beat);
     r = mcpi_session_id_make(s->id, endpoint->opt.shard);
     if (r == 0)
-        r = mcpi_peer_new(endpoint->engine, &link_ops, 0, s, &s->peer);
+        r = mcpi_peer_new(endpoint->engine, &link_ops, MCPI_UNORDERED, s, &s->peer);
     if (r < 0) {
         mcpi_free(endpoint->mem, s);
         return r;
@@ -544,14 +545,18 @@ mcpi_http_2024_elsewhere(const struct mcpi_endpoint *endpoint,
            *ret_shard != endpoint->opt.shard && *ret_shard < endpoint->opt.shards;
 }
 
-bool
-mcpi_http_2024_is_named(const struct mcpi_endpoint *endpoint,
-                        const struct mcpi_http_in *in)
+struct mcpi_peer *
+mcpi_http_2024_named(const struct mcpi_endpoint *endpoint,
+                     const struct mcpi_http_in *in)
 {
     struct wanted wanted = {.principal = NULL};
+    const struct session *s;
 
+    if (!mcpi_http_2024_wants(endpoint, in))
+        return NULL;
     query_read(in, wanted.id);
-    return mcpi_http_2024_wants(endpoint, in) && session_find(endpoint, &wanted);
+    s = session_find(endpoint, &wanted);
+    return s ? s->peer : NULL;
 }
 
 static void

@@ -19,9 +19,10 @@ bool mcpi_http_2024_wants(const struct mcpi_endpoint *endpoint,
 bool mcpi_http_2024_elsewhere(const struct mcpi_endpoint *endpoint,
                               const struct mcpi_http_in *in, unsigned *ret_shard);
 
-/* Does it name a session that is there, whosoever? */
-bool mcpi_http_2024_is_named(const struct mcpi_endpoint *endpoint,
-                             const struct mcpi_http_in *in);
+/* The peer of the session that it names, of any principal; NULL: there is no such
+ * session. */
+struct mcpi_peer *mcpi_http_2024_named(const struct mcpi_endpoint *endpoint,
+                                       const struct mcpi_http_in *in);
 
 /* Serve it, for them. */
 void mcpi_http_2024_serve(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,

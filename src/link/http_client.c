@@ -547,7 +547,7 @@ client_open(struct mcpi_http_client *c, const struct mcpi_http_client_options *o
     if (r == 0 && !client_has_room(c))
         r = MCP_E_NOMEM;
     if (r == 0)
-        r = mcpi_peer_new(opt->engine, &client_ops, 0, c, &c->peer);
+        r = mcpi_peer_new(opt->engine, &client_ops, MCPI_UNORDERED, c, &c->peer);
     if (r == 0)
         client_open_streams(c);
     return r;

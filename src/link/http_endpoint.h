@@ -112,8 +112,7 @@ struct mcpi_endpoint {
     struct mcpi_list all_sessions; /* also those that are not found any more */
     size_t session_count;
     struct mcpi_list streams; /* all, with a turn or without */
-    struct mcpi_list tickets; /* somebody is asked who they are; as they came */
-    size_t held_tickets;      /* of these: answered, and waiting for others */
+    struct mcpi_list tickets; /* requests that are being authenticated, as they came */
     struct mcpi_buf scratch;  /* one message on its way out; has room for a frame */
     struct mcpi_buf refusal;  /* one refusal, likewise */
     struct mcpi_buf kept;     /* headers of one request, for its handler */

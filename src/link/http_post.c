@@ -516,6 +516,8 @@ post_serve(struct post *post)
         post_invalid(post);
         return;
     }
+    if (post->turn->gone && post->rpc.kind == MCPI_RPC_REQUEST)
+        return; /* D22 */
     if (endpoint->closing && post->rpc.kind == MCPI_RPC_REQUEST) {
         (void)post_refuse(post, 503, MCPI_RPC_INTERNAL_ERROR, "The server is stopping");
         return;

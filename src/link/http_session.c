@@ -389,8 +389,10 @@ static int
 session_open_peer(struct mcpi_session *session)
 {
     const mcp_http_options *http = session->endpoint->http;
-    unsigned traits = http->silent_end ? 0 : MCPI_LAST_WORD;
+    unsigned traits = MCPI_UNORDERED;
 
+    if (!http->silent_end)
+        traits |= MCPI_LAST_WORD;
     if (http->json)
         traits |= MCPI_NO_REQUESTS;
     return mcpi_peer_new(session->endpoint->engine, &session_ops, traits, session,
@@ -483,13 +485,13 @@ mcpi_session_find(struct mcpi_endpoint *endpoint, const char *id, const char *pr
     return session;
 }
 
-bool
-mcpi_session_is_named(const struct mcpi_endpoint *endpoint,
-                      const struct mcpi_http_in *in)
+struct mcpi_peer *
+mcpi_session_named(const struct mcpi_endpoint *endpoint, const struct mcpi_http_in *in)
 {
     const char *id = mcpi_http_get(in, "mcp-session-id", NULL);
+    const struct mcpi_session *session = id ? session_of_id(endpoint, id) : NULL;
 
-    return id && session_of_id(endpoint, id);
+    return session ? session->peer : NULL;
 }
 
 /* ---- GET ------------------------------------------------------------------- */

@@ -55,9 +55,10 @@ int mcpi_session_new(struct mcpi_endpoint *endpoint, const char *principal,
 struct mcpi_session *mcpi_session_find(struct mcpi_endpoint *endpoint, const char *id,
                                        const char *principal);
 
-/* Is there one of the id that this request names, whosoever? */
-bool mcpi_session_is_named(const struct mcpi_endpoint *endpoint,
-                           const struct mcpi_http_in *in);
+/* The peer of the session that this request names, of any principal; NULL: there is no
+ * such session. */
+struct mcpi_peer *mcpi_session_named(const struct mcpi_endpoint *endpoint,
+                                     const struct mcpi_http_in *in);
 
 /* Which shard an id names; MCP_E_INVAL: it is no id of ours. */
 int mcpi_session_shard(const char *id, unsigned *ret_shard);

@@ -27,6 +27,7 @@ mcpi_http_ticket_new(struct mcpi_endpoint *endpoint)
         return NULL;
     ticket->principal[0] = ticket->challenge[0] = ticket->message[0] = '\0';
     mcpi_list_init(&ticket->in_endpoint);
+    mcpi_expected_init(&ticket->expected);
     ticket->mem = *endpoint->mem;
     ticket->loop = endpoint->loop;
     ticket->endpoint = endpoint;
@@ -42,10 +43,9 @@ mcpi_http_ticket_step(mcp_http_ticket *ticket, int from, int to)
 void
 mcpi_http_ticket_drop_copy(mcp_http_ticket *ticket)
 {
+    mcpi_expected_done(&ticket->expected);
     mcpi_http_in_free(&ticket->mem, ticket->in);
     ticket->in = NULL;
-    ticket->session = NULL;
-    mcpi_http_gist_done(&ticket->mem, &ticket->gist);
 }
 
 void

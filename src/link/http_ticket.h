@@ -19,7 +19,6 @@
 #include <sys/types.h>
 
 #include "link/http_endpoint.h"
-#include "link/http_gist.h"
 
 #define MCPI_TICKET_PRINCIPAL_MAX 1024
 #define MCPI_TICKET_CHALLENGE_MAX 2048 /* with a URL or two in it, and scopes */
@@ -34,24 +33,21 @@ enum {
 };
 
 struct mcp_http_ticket {
-    struct mcpi_list in_endpoint; /* WAITING, POSTED; or held */
+    struct mcpi_list in_endpoint; /* WAITING, POSTED */
     struct mcpi_post post;
     mcp_allocator mem; /* a copy: an orphan outlives all else */
     struct mcpi_loop *loop;
     struct mcpi_endpoint *endpoint;
     struct mcpi_turn *turn;  /* NULL: the client has left */
     struct mcpi_http_in *in; /* a copy, while it waits to be served; or NULL */
-    const char *session;     /* that it names, of the copy; NULL: none that there is */
-    struct mcpi_http_gist gist; /* what it says to that session */
     atomic_int state;
-    bool held;               /* answered, and waits for its request; loop only */
-    size_t requests;         /* if held: that it waits for; mostly one */
-    pid_t pid;               /* who waits; set before it does. 0: nobody has */
-    int status;              /* 0: allowed */
-    char *scope;             /* or NULL */
-    char *claims_text;       /* not read yet; or NULL */
-    mcp_doc *claims;         /* counted; or NULL */
-    mcpi_http_last_fn *last; /* or NULL */
+    struct mcpi_expected expected; /* announced to the peer of its session; loop only */
+    pid_t pid;                     /* who waits; set before it does. 0: nobody has */
+    int status;                    /* 0: allowed */
+    char *scope;                   /* or NULL */
+    char *claims_text;             /* not read yet; or NULL */
+    mcp_doc *claims;               /* counted; or NULL */
+    mcpi_http_last_fn *last;       /* or NULL */
     void *last_user;
     char nonce[MCPI_HTTP_NONCE];
     char principal[MCPI_TICKET_PRINCIPAL_MAX + 1];
@@ -66,7 +62,7 @@ void mcpi_http_ticket_free(mcp_http_ticket *ticket);
 /* False: it is in another state. [any] */
 bool mcpi_http_ticket_step(mcp_http_ticket *ticket, int from, int to);
 
-/* Forget the request, with the credential in it. */
+/* Forget the request, with the credential in it; its peer does not expect it any more. */
 void mcpi_http_ticket_drop_copy(mcp_http_ticket *ticket);
 
 /* The request as hooks see it. */

@@ -355,13 +355,32 @@ frames_that_name_nothing_are_ignored(struct matrix *m)
     assert_int_equal(atomic_load(&m->seen), 0);
 }
 
+#define HOLD_MS 2000 /* a cancel is held for its request */
+
+static void
+a_frame_that_arrives_first_ends_its_request(struct matrix *m)
+{
+    struct http_raw h;
+
+    matrix_frame(m, "\"7\"");
+    matrix_call(m, &h, "7", "hold", NULL);
+    matrix_expect_last(m, &h, CANCELED);
+    http_close(&h);
+    (void)begin(m, &h, 0, "7", "hold"); /* it was used: no cancel waits for it */
+    matrix_finish(matrix_job(m, 0), "again");
+    matrix_expect_last(m, &h, "again");
+    http_close(&h);
+}
+
 static void
 a_frame_for_an_unknown_id_poisons_nothing(struct matrix *m)
 {
     struct http_raw h;
 
+    matrix_hold_time(m);
     matrix_frame(m, "7");
     matrix_frame(m, "7");
+    virtual_clock_pass(&m->clock, HOLD_MS);
     (void)begin(m, &h, 0, "7", "hold");
     matrix_finish(matrix_job(m, 0), "ran");
     matrix_expect_last(m, &h, "ran");
@@ -568,6 +587,7 @@ static const struct matrix_case cases[] = {
               .server = {.workers = 1}),
     CASE("F34_", a_run_limit_is_answered_and_the_handler_told, ALL),
     CASE("A12_F13_F15_F16_F20_", frames_that_name_nothing_are_ignored, SESSIONS),
+    CASE("D25_", a_frame_that_arrives_first_ends_its_request, SESSIONS),
     CASE("F14_F17_", a_frame_for_an_unknown_id_poisons_nothing, SESSIONS),
     CASE("A5_A11_F18_F19_", frames_apply_once_and_in_either_spelling, SESSIONS),
     CASE("A10_", long_ids_are_told_apart, SESSIONS),

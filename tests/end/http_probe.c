@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LONGEST_S = 240 }; /* from the start of a server to the next one's */
+enum { LONGEST_S = 900 }; /* from the start of a server to the next one's */
 
 struct http_way http_ways[10] = {
     [WAY_MODERN] = {.era = MCP_ERA_MODERN},

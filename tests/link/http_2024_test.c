@@ -445,7 +445,7 @@ D23_a_request_counts_though_its_client_leaves_while_it_is_asked(void **state)
 }
 
 static void
-D23_a_cancel_does_not_overtake_its_request(void **state)
+D23_D25_a_cancel_that_is_authenticated_first_ends_its_request(void **state)
 {
     static const char *const bodies[] = {LEGACY_TOOL("2", "hold"), CANCEL("2")};
     struct site *s = site_start();
@@ -469,13 +469,34 @@ D23_a_cancel_does_not_overtake_its_request(void **state)
     for (int i = 1; i >= 0; i--) {
         mcp_http_allow(tickets[i], "alice");
         site_run(s);
-        assert_int_equal(others[1].replies, 1 - i);
+        assert_int_equal(others[i].replies, 1);
     }
-    assert_int_equal(atomic_load(&s->told), 1);
+    assert_int_equal(atomic_load(&s->served), 0);
+    assert_null(strstr(c.text, "-32800")); /* as on a pipe, nothing is said */
     for (int i = 0; i < 2; i++) {
         assert_int_equal(others[i].status, 202);
         carrier_done(&others[i]);
     }
+    mcpi_turn_gone(&c.turn);
+    carrier_done(&c);
+    site_free(s);
+}
+
+/* Each POST comes on a connection of its own. */
+static void
+D23_D25_a_cancel_that_arrives_first_ends_its_request(void **state)
+{
+    struct site *s = site_new();
+    struct carrier c;
+
+    (void)state;
+    site_greet(s, &c);
+    assert_int_equal(site_post(s, &c, CANCEL("2")), 202);
+    assert_int_equal(site_post(s, &c, LEGACY_TOOL("2", "hold")), 202);
+    site_run(s);
+    assert_int_equal(atomic_load(&s->served), 0);
+    assert_int_equal(site_post(s, &c, LEGACY_TOOL("3", "hold")), 202);
+    assert_int_equal(s->held_count, 1);
     mcpi_turn_gone(&c.turn);
     carrier_done(&c);
     site_free(s);
@@ -723,7 +744,8 @@ TEST_MAIN(TEST(the_first_event_names_where_to_post),
           TEST(a_session_is_found_by_its_own_principal_only),
           TEST(D23_a_cancel_counts_though_its_client_leaves_while_it_is_asked),
           TEST(D23_a_request_counts_though_its_client_leaves_while_it_is_asked),
-          TEST(D23_a_cancel_does_not_overtake_its_request),
+          TEST(D23_D25_a_cancel_that_is_authenticated_first_ends_its_request),
+          TEST(D23_D25_a_cancel_that_arrives_first_ends_its_request),
           TEST(too_many_sessions_are_turned_away),
           TEST(what_is_no_message_is_refused_and_nothing_else_is_lost),
           TEST(other_methods_and_types_are_refused),

@@ -14,6 +14,7 @@
 #define FRAME "\"notifications/cancelled\""
 #define ANSWER "{\"content\":[]}"
 #define EVENT(text) "data: " text "\n\n"
+#define ROOTS(id) REQUEST(id, "roots/list", "{}")
 
 /* ---- words that repeat ----------------------------------------------------- */
 
@@ -571,6 +572,36 @@ D17_a_session_that_is_gone_is_begun_anew_and_who_met_that_is_sent_again(void **s
     world_close(&w);
 }
 
+/* A server counts its requests anew in each session. */
+static void
+D17_D25_ids_of_a_lost_session_are_not_used_in_the_next(void **state)
+{
+    struct outcome out;
+    struct world w;
+
+    (void)state;
+    start(&w, &world_http, MCPI_ERA_LEGACY);
+    call(&w, NULL, &out);
+    world_inject(&w, SERVER, ROOTS("77"));
+    world_run(&w);
+    assert_int_equal(w.job_count[CLIENT], 1);
+    job_finish(&w, world_job(&w, CLIENT), "{\"roots\":[]}");
+    answer(&w, 0);
+    expect(&out, 0);
+    outcome_done(&out);
+    mcpi_session_end(http_world_session(&w), "forgotten");
+    world_run(&w);
+    call(&w, NULL, &out); /* the session is begun anew for it */
+    world_inject(&w, SERVER, CANCEL("77"));
+    world_inject(&w, SERVER, ROOTS("77"));
+    world_run(&w);
+    assert_int_equal(w.job_count[CLIENT], 1);
+    answer(&w, w.job_count[SERVER] - 1);
+    expect(&out, 0);
+    outcome_done(&out);
+    world_close(&w);
+}
+
 /* ---- lost connections ------------------------------------------------------ */
 
 static void
@@ -1034,6 +1065,7 @@ static const struct test_case own[] = {
     TEST(J8_D12_D17_a_handler_that_waits_hears_that_the_session_is_over),
     TEST(E1_closing_a_modern_client_aborts_all_and_posts_nothing),
     TEST(D17_a_session_that_is_gone_is_begun_anew_and_who_met_that_is_sent_again),
+    TEST(D17_D25_ids_of_a_lost_session_are_not_used_in_the_next),
     TEST(D9_E14_a_lost_connection_is_a_closed_call_and_the_session_goes_on),
     TEST(D8_D12_a_wanted_call_is_taken_up_again_where_it_was_lost),
     TEST(D7_D11_nobody_comes_back_for_what_was_abandoned),

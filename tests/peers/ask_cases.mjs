@@ -5,8 +5,8 @@
  * open(server, options) gives a session as session.mjs describes it.
  */
 import { setMaxListeners } from 'node:events';
-import { assert, expectNothingLeft, processes, prove, proveIn, ring, until,
-    WHEN_RUNG } from './cases.mjs';
+import { assert, expectNothingLeft, hasNoMoreFiles, processes, prove, proveIn, ring,
+    until, WHEN_RUNG } from './cases.mjs';
 
 const ALL = {
     elicitation: { form: {}, url: {} },
@@ -292,7 +292,7 @@ const probeCases = {
         await told(50);
         await calm(peer);
         /* over HTTP an SDK keeps connections for a while */
-        await until(() => stats(peer), s => s.open_fds <= before.open_fds);
+        await until(() => stats(peer), s => hasNoMoreFiles(s, before));
         peer.now.elicit = accept({ answer: 'yes' });
         assert.equal(await text(peer.call('ask', { question: 'ok?' })), 'answer: yes');
     },

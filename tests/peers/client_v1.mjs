@@ -15,13 +15,11 @@ import { open } from './sdk_v1.mjs';
 
 const [bin, way, ...ways] = process.argv.slice(2);
 const isModern = false;
-const mayOvertake = way === 'http' && ways.includes('--threads');
 const over = { http: overHttp, sse: overSse }[way] ?? overStdio;
 const openOne = (name, options) => open(over(`${bin}/${name}`, ways), options);
 openOne.has = name => !way || !name.startsWith('example-');
 
-await proveServer(Object.assign(() => openOne('probe-server'), { mayOvertake }),
-    '2025-11-25');
+await proveServer(() => openOne('probe-server'), '2025-11-25');
 await proveOffers(openOne, isModern);
 await proveAsking(openOne, isModern);
 finish();

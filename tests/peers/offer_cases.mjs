@@ -4,7 +4,7 @@
  *
  * open(server, options) gives a session as session.mjs describes it.
  */
-import { assert, expectNothingLeft, processes, prove, proveIn, until } from
+import { assert, expectNothingLeft, hasNoMoreFiles, processes, prove, proveIn, until } from
     './cases.mjs';
 
 const LISTS = [['tools/list', 'tools', 312], ['prompts/list', 'prompts', 153],
@@ -279,7 +279,7 @@ const watchCases = {
         /* over HTTP an SDK keeps connections for a while */
         await until(async () => (await peer.call('stats')).structuredContent,
             s => s.live_handlers === before.live_handlers &&
-                s.open_fds <= before.open_fds);
+                hasNoMoreFiles(s, before));
         assert.equal((await peer.read('watch://0')).contents[0].text, '1');
     },
     async updates_go_on_while_a_tool_hangs(peer) {

@@ -134,7 +134,7 @@ const char *
 postgres_conninfo(const char *application)
 {
     return formatted("host=%s user=test dbname=postgres password=geheim "
-                     "application_name=%s connect_timeout=2",
+                     "application_name=%s connect_timeout=60",
                      postgres.folder, application);
 }
 
@@ -142,14 +142,13 @@ const char *
 postgres_ask(const char *sql)
 {
     static char answer[65536];
-    const char *const psql[] = {
-        formatted("%s/psql", postgres.binaries),
-        "-XAtq",
-        "-d",
-        formatted("%s connect_timeout=30", postgres_conninfo("test")),
-        "-c",
-        sql,
-        NULL};
+    const char *const psql[] = {formatted("%s/psql", postgres.binaries),
+                                "-XAtq",
+                                "-d",
+                                postgres_conninfo("test"),
+                                "-c",
+                                sql,
+                                NULL};
     int out;
     pid_t pid = child_start(psql, CHILD_STDOUT, NULL, &out);
 
@@ -161,7 +160,7 @@ postgres_ask(const char *sql)
     return answer;
 }
 
-bool
+static bool
 postgres_becomes(const char *sql, const char *answer)
 {
     char question[1024];
@@ -250,10 +249,16 @@ rig_connect(struct rig *rig)
         fail_msg("%s: %s", rig->url, err.message);
 }
 
+/* How a server is started; texts may be NULL. */
+struct words {
+    const char *pool, *limit, *connect;
+    bool write;
+};
+
 /* The program and its arguments, for this rig. */
 static void
-rig_words(struct rig *rig, const struct cell *cell, const char *pool, bool write,
-          const char *limit, const char *argv[11])
+rig_words(struct rig *rig, const struct cell *cell, const struct words *words,
+          const char *argv[11])
 {
     static int count;
     size_t n = 0;
@@ -262,12 +267,12 @@ rig_words(struct rig *rig, const struct cell *cell, const char *pool, bool write
     *rig = (struct rig){.cell = cell};
     argv[n++] = PROGRAM;
     argv[n++] = "--pool";
-    argv[n++] = pool;
-    if (write)
+    argv[n++] = words->pool ? words->pool : "1";
+    if (words->write)
         argv[n++] = "--write";
-    if (limit) {
+    if (words->limit) {
         argv[n++] = "--limit";
-        argv[n++] = limit;
+        argv[n++] = words->limit;
     }
     if (cell->is_http) {
         argv[n++] = "--http";
@@ -275,7 +280,8 @@ rig_words(struct rig *rig, const struct cell *cell, const char *pool, bool write
     }
     (void)snprintf(rig->application, sizeof(rig->application), "%s_%d", cell->name,
                    ++count);
-    argv[n++] = postgres_conninfo(rig->application);
+    argv[n++] = formatted("%s %s", postgres_conninfo(rig->application),
+                          words->connect ? words->connect : "");
     argv[n] = NULL;
 }
 
@@ -294,19 +300,18 @@ rig_serve(struct rig *rig)
 {
     const char *argv[11];
 
-    rig_words(rig, &cells[2], "1", false, NULL, argv);
+    rig_words(rig, &cells[2], &(struct words){0}, argv);
     rig_listen(rig, argv);
 }
 
 static void
-rig_open_with(struct rig *rig, const struct cell *cell, const char *pool, bool write,
-              const char *limit)
+rig_open_with(struct rig *rig, const struct cell *cell, const struct words *words)
 {
     const char *argv[11];
     mcp_client_options me;
     mcp_error err = {0};
 
-    rig_words(rig, cell, pool, write, limit, argv);
+    rig_words(rig, cell, words, argv);
     if (cell->is_http) {
         rig_listen(rig, argv);
         rig_connect(rig);
@@ -320,13 +325,20 @@ rig_open_with(struct rig *rig, const struct cell *cell, const char *pool, bool w
 void
 rig_open(struct rig *rig, const struct cell *cell, const char *pool, bool write)
 {
-    rig_open_with(rig, cell, pool, write, NULL);
+    rig_open_with(rig, cell, &(struct words){.pool = pool, .write = write});
 }
 
 void
 rig_open_limited(struct rig *rig, const struct cell *cell, const char *seconds)
 {
-    rig_open_with(rig, cell, "1", false, seconds);
+    rig_open_with(rig, cell, &(struct words){.limit = seconds});
+}
+
+void
+rig_open_impatient(struct rig *rig, const struct cell *cell, int seconds)
+{
+    rig_open_with(rig, cell,
+                  &(struct words){.connect = formatted("connect_timeout=%d", seconds)});
 }
 
 void
@@ -350,14 +362,6 @@ rig_gone(struct rig *rig)
         assert_int_equal(kill(pid, 0), -1);
         assert_int_equal(errno, ESRCH);
     }
-}
-
-void
-rig_lost_cancel(struct rig *rig)
-{
-    assert_true(rig->cell->is_http && rig->cell->era == MCP_ERA_LEGACY);
-    rig_close(rig);
-    test_known_fault("issue 20.0: a cancel that overtakes its request is lost");
 }
 
 mcp_reply *

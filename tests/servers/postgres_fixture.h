@@ -32,9 +32,8 @@ const char *postgres_ask(const char *sql);
 #define postgres_askf(...) postgres_ask(formatted(__VA_ARGS__))
 const char *formatted(const char *format, ...) MCP_PRINTF(1, 2);
 
-/* Ask until that is the answer; the second returns false if it does not become so. */
+/* Ask until that is the answer. */
 void postgres_await(const char *sql, const char *answer);
-bool postgres_becomes(const char *sql, const char *answer);
 
 /* Connections of that application that are busy, or all: as SQL. */
 const char *busy_of(const char *application);
@@ -70,6 +69,8 @@ struct rig {
 void rig_open(struct rig *rig, const struct cell *cell, const char *pool, bool write);
 /* With one connection: a request has that many seconds. */
 void rig_open_limited(struct rig *rig, const struct cell *cell, const char *seconds);
+/* With one connection, which has that many seconds to be opened. */
+void rig_open_impatient(struct rig *rig, const struct cell *cell, int seconds);
 /* With one connection, over HTTP, and no client yet. */
 void rig_serve(struct rig *rig);
 /* The client goes; over HTTP the server is told to stop. It ends well. */
@@ -88,11 +89,6 @@ void rig_expect_error(struct rig *rig, const char *tool, const char *sql,
 /* One that takes its time: cancel, wait and free it yourself. */
 mcp_call *rig_start(struct rig *rig, const char *tool, const char *sql);
 void rig_end(mcp_call *call, int status); /* wait until it has ended so, and free it */
-
-/* Over HTTP of 2025-11-25 a cancel may overtake its request, on another connection, and is
- * lost then: the query runs on. The case has seen that, which is only true in that cell:
- * the rig is closed, and the case ends. */
-void rig_lost_cancel(struct rig *rig);
 
 /* Wait until so many log messages "hello" have come, since this was asked last. */
 void rig_await_hellos(int notice_count, int warning_count);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/early_cancel.h"
+
 #define CANCELLED "notifications/cancelled"
 #define FRAME(id) \
     "{\"jsonrpc\":\"2.0\",\"method\":\"" CANCELLED "\",\"params\":{" id "}}"
@@ -485,6 +487,8 @@ a_frame_for_an_unknown_id_poisons_nothing(struct world *w)
 
     world_inject(w, CLIENT, FRAME("\"requestId\":7"));
     world_run(w);
+    if (world_has_last_words(w))
+        world_pass(w, MCPI_EARLY_HOLD_MAX); /* it is held for its request */
     start(w, &opt, &out);
     assert_int_equal(world_job(w, SERVER)->told, 0);
     answer(w, 0);
@@ -492,6 +496,46 @@ a_frame_for_an_unknown_id_poisons_nothing(struct world *w)
     world_inject(w, CLIENT, FRAME("\"requestId\":7")); /* settled by now */
     world_run(w);
     expect_service(w);
+    outcome_done(&out);
+}
+
+static void
+a_frame_that_arrives_first_ends_its_request(struct world *w)
+{
+    struct mcpi_call_options opt = {.id = &id7};
+    struct outcome out;
+
+    world_inject(w, CLIENT, FRAME("\"requestId\":7"));
+    world_run(w);
+    start(w, &opt, &out);
+    assert_int_equal(w->job_count[SERVER], 0);
+    expect(&out, MCP_E_PEER);
+    outcome_done(&out);
+    start(w, &opt, &out); /* the id is used now: a late frame does not strike it */
+    answer(w, 0);
+    expect(&out, 0);
+    outcome_done(&out);
+}
+
+/* A server may send both on streams of their own, too. */
+static void
+a_question_whose_frame_arrives_first_is_not_asked(struct world *w)
+{
+    struct outcome out;
+
+    start(w, NULL, &out);
+    world_inject(w, SERVER, FRAME("\"requestId\":77"));
+    world_inject(w, SERVER,
+                 "{\"jsonrpc\":\"2.0\",\"id\":77,\"method\":\"roots/list\"}");
+    world_run(w);
+    assert_int_equal(w->job_count[CLIENT], 0);
+    world_inject(w, SERVER,
+                 "{\"jsonrpc\":\"2.0\",\"id\":78,\"method\":\"roots/list\"}");
+    world_run(w);
+    assert_int_equal(w->job_count[CLIENT], 1);
+    job_finish(w, world_job(w, CLIENT), "{\"roots\":[]}");
+    answer(w, 0);
+    expect(&out, 0);
     outcome_done(&out);
 }
 
@@ -891,6 +935,10 @@ static const struct suite_case suite[] = {
     CASE("F10_", an_answer_that_stands_beats_the_frame, ALWAYS),
     CASE("F13_F15_F16_", frames_that_name_nothing_are_ignored, ALWAYS),
     CASE("F14_F17_", a_frame_for_an_unknown_id_poisons_nothing, ALWAYS),
+    NEEDING(A_SESSION | A_RESPONSE, "D25_", a_frame_that_arrives_first_ends_its_request,
+            LEGACY),
+    NEEDING(A_SESSION | A_RESPONSE, "D25_",
+            a_question_whose_frame_arrives_first_is_not_asked, LEGACY),
     NEEDING(A_SESSION, "F18_F19_", repeated_frames_are_applied_once_and_in_any_spelling,
             ALWAYS),
     NEEDING(A_SESSION, "F21_", a_duplicate_id_is_refused_and_the_first_goes_on, ALWAYS),

@@ -76,11 +76,6 @@ int test_main(const char *file, const struct test_case *cases, size_t count);
 /* Ends the case as SKIPPED and says why. Does not return. */
 void test_skip(const char *reason);
 
-/* Ends the case as SKIPPED because of a fault that is known: `what` names the issue that
- * will mend it. For a case that has just seen this fault, and proves as much as ever when it
- * does not; scripts/run-tests shows each. Does not return. */
-void test_known_fault(const char *what);
-
 /* A bare skip() would not be counted. */
 #undef skip
 #define skip() test_skip("no reason given")
@@ -93,7 +88,7 @@ uint64_t test_seed(uint64_t otherwise);
 void test_at_end(void (*stop)(void));
 
 /* Replaces the time limit of a case, 120 s, for this one and those that follow. It only
- * ends what hangs. */
+ * ends what hangs; on a machine that is so many times slower, MCP_TEST_SLOW says so. */
 void test_limit(unsigned seconds);
 
 /*
