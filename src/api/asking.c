@@ -514,6 +514,7 @@ asking_go_on(struct mcpi_asking *asking, struct mcpi_exchange *x, int64_t now)
 
     while ((node = mcpi_list_pop(&asking->asked)) != NULL)
         mcpi_list_append(&asking->answered, node);
+    asking->questions = 0;
     asking->rounds++;
     (void)mcpi_exchange_resume(x, now); /* it is open: true */
 }

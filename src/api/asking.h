@@ -26,6 +26,9 @@
 #define MCPI_ASKED_KEY_MAX 64
 /* A handler that asks without end must come to one (L6). */
 #define MCPI_ASKING_ROUNDS_MAX 10
+/* Questions of one round, and members of inputResponses: each is looked for among the
+ * others. */
+#define MCPI_ROUND_ANSWERS_MAX 256
 /* What a handler keeps between two rounds makes its way through the client twice. */
 #define MCPI_ASKING_STATE_MAX ((size_t)64 << 10)
 
@@ -58,6 +61,7 @@ struct mcpi_asking {
     const mcp_allocator *mem;
     struct mcpi_list asked;    /* by this run; under the request's lock */
     struct mcpi_list answered; /* before it */
+    unsigned questions;        /* of this run */
     unsigned rounds;           /* that were before it */
     struct mcpi_kept *kept; /* the handler's own texts, the last one first; likewise */
     char *first_id;         /* of the URL that must be seen first; or NULL */

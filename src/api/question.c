@@ -205,8 +205,10 @@ asking_add(struct mcpi_asking *asking, struct mcpi_asked *asked)
 {
     if (mcpi_asked_find(&asking->asked, asked->key))
         return MCP_E_INVAL;
-    if (asking->rounds >= MCPI_ASKING_ROUNDS_MAX)
+    if (asking->rounds >= MCPI_ASKING_ROUNDS_MAX ||
+        asking->questions >= MCPI_ROUND_ANSWERS_MAX)
         return MCP_E_LIMIT;
+    asking->questions++;
     asked->asking = asking;
     mcpi_list_append(&asking->asked, &asked->node);
     return 0;

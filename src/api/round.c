@@ -189,7 +189,9 @@ mcpi_round_close(mcp_request *req, mcp_error *err)
     r = state_write(req, &answer->body);
     MCPI_BUF_LITERAL(&answer->body, "\"}");
     if (r == MCP_E_LIMIT)
-        return mcpi_error_set(err, r, "what was asked and answered so far is too long");
+        return mcpi_error_set(err, r,
+                              "what was asked and answered so far is too long, or the "
+                              "parameters of the request are too many");
     if (r == 0)
         r = answer->body.status;
     if (r < 0)
@@ -326,6 +328,10 @@ mcpi_round_open(mcp_request *req, mcp_error *err)
                       mcpi_json_has_duplicates(responses)))
         return mcpi_error_set(err, MCP_E_INVAL,
                               "inputResponses must be an object, each key once");
+    if (mcp_json_count(responses) > MCPI_ROUND_ANSWERS_MAX)
+        return mcpi_error_set(err, MCP_E_INVAL,
+                              "inputResponses has more than %d members",
+                              MCPI_ROUND_ANSWERS_MAX);
     if (!state)
         return 0;
     if (mcp_json_get_type(state) != MCP_JSON_STRING)

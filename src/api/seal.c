@@ -1,18 +1,18 @@
 /* seal.c - a text that travels through a client and comes back as it was */
 #include "api/seal.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/base64.h"
-#include "base/mem.h"
 #include "run/random.h"
-#include "json/value.h"
+#include "json/hash.h"
 
-#define VERSION 1
+#define VERSION 2
 #define EXPIRY 8 /* bytes */
+#define HASH 16
 #define HEAD (1 + MCPI_AEAD_NONCE)
+#define INNER (EXPIRY + HASH) /* sealed before the text */
 
 int64_t
 mcpi_seal_now_ms(void)
@@ -23,29 +23,24 @@ mcpi_seal_now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* ---- what it is bound to ------------------------------------------------ */
-
-struct member {
-    const mcp_json *key, *value;
-    size_t index;
-};
-
-/* By bytes, and keys that stand there twice as they stand there. */
-static int
-member_compare(const void *a, const void *b)
+static void
+number_write(unsigned char *into, uint64_t number)
 {
-    const struct member *x = a, *y = b;
-    size_t x_len = mcp_json_string_length(x->key);
-    size_t y_len = mcp_json_string_length(y->key);
-    int r = memcmp(mcp_json_string(x->key, ""), mcp_json_string(y->key, ""),
-                   x_len < y_len ? x_len : y_len);
-
-    if (r != 0)
-        return r;
-    if (x_len != y_len)
-        return x_len < y_len ? -1 : 1;
-    return x->index < y->index ? -1 : 1;
+    for (int i = 0; i < 8; i++)
+        into[i] = (unsigned char)(number >> (8 * i));
 }
+
+static uint64_t
+number_read(const unsigned char *from)
+{
+    uint64_t number = 0;
+
+    for (int i = 0; i < 8; i++)
+        number |= (uint64_t)from[i] << (8 * i);
+    return number;
+}
+
+/* ---- what it is bound to ------------------------------------------------ */
 
 /* Those that the retry of a request brings, or may change. */
 static bool
@@ -56,110 +51,56 @@ member_is_of_one_round(const mcp_json *key)
            mcp_json_is_string(key, "requestState");
 }
 
-/* The members of an object in their order, to be freed; NULL: there are none, or the
- * buffer has failed. */
-static struct member *
-members_sort(struct mcpi_buf *into, const mcp_json *object, bool is_params,
-             size_t *ret_count)
+/* Members are added up: their order does not count. A request that names one twice was
+ * refused long ago. */
+static uint64_t
+member_hash(const uint64_t key[2], const mcp_json_iterator *it)
 {
-    mcp_json_iterator it = mcp_json_each(object);
-    size_t count = mcp_json_count(object), n = 0;
-    struct member *members;
+    return mcpi_json_hash_pair(key, mcpi_json_hash(key, it->key),
+                               mcpi_json_hash(key, it->value));
+}
 
-    *ret_count = 0;
-    if (count == 0 || into->status < 0)
-        return NULL;
-    members = mcpi_alloc(into->mem, count * sizeof(members[0]));
-    if (!members) {
-        into->status = MCP_E_NOMEM;
-        return NULL;
-    }
+struct hash {
+    uint64_t half[2]; /* each under its own key: 128 bits */
+};
+
+static int
+params_hash(const struct mcpi_seal *to, struct hash *ret_hash)
+{
+    static const unsigned char label[16] = "hash of params";
+    mcp_json_iterator it = mcp_json_each(to->params);
+    unsigned char secret[32];
+    uint64_t keys[2][2];
+    size_t values = 0;
+
+    *ret_hash = (struct hash){{0, 0}};
+    mcpi_hchacha20(to->key, label, secret);
+    for (int i = 0; i < 4; i++)
+        keys[i / 2][i % 2] = number_read(secret + (size_t)(8 * i));
     while (mcp_json_next(&it)) {
-        if (is_params && member_is_of_one_round(it.key))
+        if (member_is_of_one_round(it.key))
             continue;
-        members[n] = (struct member){it.key, it.value, n};
-        n++;
+        values += 1 + mcpi_json_values(it.value);
+        if (values > MCPI_SEAL_VALUES_MAX)
+            return MCP_E_LIMIT;
+        for (int i = 0; i < 2; i++)
+            ret_hash->half[i] += member_hash(keys[i], &it);
     }
-    qsort(members, n, sizeof(members[0]), member_compare);
-    *ret_count = n;
-    return members;
+    return 0;
 }
 
-static void
-write_object(struct mcpi_buf *into, const mcp_json *object, bool is_params)
-{
-    struct member *members;
-    size_t count;
-
-    members = members_sort(into, object, is_params, &count);
-    mcpi_buf_char(into, '{');
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0)
-            mcpi_buf_char(into, ',');
-        mcpi_json_write(into, members[i].key);
-        mcpi_buf_char(into, ':');
-        mcpi_seal_canonical(into, members[i].value);
-    }
-    mcpi_buf_char(into, '}');
-    mcpi_free(into->mem, members);
-}
-
-void
-mcpi_seal_canonical(struct mcpi_buf *into, const mcp_json *value)
-{
-    mcp_json_iterator it;
-
-    if (mcp_json_get_type(value) == MCP_JSON_OBJECT) {
-        write_object(into, value, false);
-    } else if (mcp_json_get_type(value) == MCP_JSON_ARRAY) {
-        mcpi_buf_char(into, '[');
-        for (it = mcp_json_each(value); mcp_json_next(&it);) {
-            if (it.index > 0)
-                mcpi_buf_char(into, ',');
-            mcpi_seal_canonical(into, it.value);
-        }
-        mcpi_buf_char(into, ']');
-    } else {
-        mcpi_json_write(into, value);
-    }
-}
-
-/* A text of which no two requests have the same. */
+/* No two pairs of principal and method have the same text. */
 static int
 bond_write(const struct mcpi_seal *to, struct mcpi_buf *into)
 {
-    int r;
-
     mcpi_buf_char(into, VERSION);
-    mcpi_buf_char(into, '[');
-    r = mcpi_json_write_string(into, to->principal, strlen(to->principal));
-    mcpi_buf_char(into, ',');
-    if (r == 0)
-        r = mcpi_json_write_string(into, to->method, strlen(to->method));
-    mcpi_buf_char(into, ',');
-    write_object(into, to->params, true);
-    mcpi_buf_char(into, ']');
-    return r < 0 ? r : into->status;
+    mcpi_buf_text(into, to->method);
+    mcpi_buf_char(into, '\0');
+    mcpi_buf_text(into, to->principal);
+    return into->status;
 }
 
 /* ---- sealing ------------------------------------------------------------ */
-
-static void
-expiry_write(unsigned char *into, int64_t expires_ms)
-{
-    for (int i = 0; i < EXPIRY; i++)
-        into[i] = (unsigned char)((uint64_t)expires_ms >> (8 * i));
-}
-
-static int64_t
-expiry_read(const unsigned char *from)
-{
-    uint64_t at = 0;
-
-    for (int i = 0; i < EXPIRY; i++)
-        at |= (uint64_t)from[i] << (8 * i);
-    return (int64_t)at;
-}
 
 /* Bytes of its base64url. */
 static size_t
@@ -174,16 +115,21 @@ seal_bytes(const struct mcpi_seal *to, const struct mcpi_buf *bond, int64_t expi
 {
     unsigned char *nonce = bytes + 1, *inside = bytes + HEAD;
     const struct mcpi_aead with = {to->key, nonce, bond->data, bond->len};
+    struct hash hash;
     int r;
 
     bytes[0] = VERSION;
-    r = mcpi_random(nonce, MCPI_AEAD_NONCE);
+    r = params_hash(to, &hash);
+    if (r == 0)
+        r = mcpi_random(nonce, MCPI_AEAD_NONCE);
     if (r < 0)
         return r;
-    expiry_write(inside, expires_ms);
+    number_write(inside, (uint64_t)expires_ms);
+    for (int i = 0; i < 2; i++)
+        number_write(inside + EXPIRY + (size_t)(8 * i), hash.half[i]);
     if (len > 0)
-        memcpy(inside + EXPIRY, text, len);
-    mcpi_aead_seal(&with, inside, EXPIRY + len, inside + EXPIRY + len);
+        memcpy(inside + INNER, text, len);
+    mcpi_aead_seal(&with, inside, INNER + len, inside + INNER + len);
     return 0;
 }
 
@@ -191,14 +137,14 @@ int
 mcpi_seal_write(const struct mcpi_seal *to, int64_t expires_ms, const char *text,
                 size_t len, struct mcpi_buf *into)
 {
-    size_t size = HEAD + EXPIRY + len + MCPI_AEAD_TAG;
+    size_t size = HEAD + INNER + len + MCPI_AEAD_TAG;
     struct mcpi_buf bond, bytes;
     unsigned char *room;
     int r;
 
     if (len > MCPI_SEAL_MAX || length_as_text(size) > MCPI_SEAL_MAX)
         return MCP_E_LIMIT;
-    mcpi_buf_init(&bond, into->mem, MCPI_JSON_TEXT_MAX);
+    mcpi_buf_init(&bond, into->mem, MCPI_SEAL_MAX);
     mcpi_buf_init(&bytes, into->mem, MCPI_SEAL_MAX);
     r = bond_write(to, &bond);
     room = (unsigned char *)mcpi_buf_reserve(&bytes, size);
@@ -217,21 +163,28 @@ mcpi_seal_write(const struct mcpi_seal *to, int64_t expires_ms, const char *text
 
 /* ---- opening ------------------------------------------------------------ */
 
+/* What costs least comes first: nobody makes us read parameters without a seal of ours. */
 static int
 open_bytes(const struct mcpi_seal *to, const struct mcpi_buf *bond, int64_t now_ms,
            struct mcpi_buf *bytes)
 {
     unsigned char *head = (unsigned char *)bytes->data, *inside, *tag;
     struct mcpi_aead with = {to->key, NULL, bond->data, bond->len};
+    struct hash hash;
 
-    if (bytes->len < HEAD + EXPIRY + MCPI_AEAD_TAG || head[0] != VERSION)
+    if (bytes->len < HEAD + INNER + MCPI_AEAD_TAG || head[0] != VERSION)
         return MCP_E_INVAL;
     with.nonce = head + 1;
     inside = head + HEAD;
     tag = head + bytes->len - MCPI_AEAD_TAG;
     if (!mcpi_aead_open(&with, inside, (size_t)(tag - inside), tag))
         return MCP_E_INVAL;
-    return expiry_read(inside) > now_ms ? 0 : MCP_E_TIMEOUT;
+    if ((int64_t)number_read(inside) <= now_ms)
+        return MCP_E_TIMEOUT;
+    if (params_hash(to, &hash) < 0 || number_read(inside + EXPIRY) != hash.half[0] ||
+        number_read(inside + EXPIRY + 8) != hash.half[1])
+        return MCP_E_INVAL;
+    return 0;
 }
 
 int
@@ -243,7 +196,7 @@ mcpi_seal_open(const struct mcpi_seal *to, int64_t now_ms, const char *sealed,
 
     if (len > MCPI_SEAL_MAX)
         return MCP_E_LIMIT;
-    mcpi_buf_init(&bond, into->mem, MCPI_JSON_TEXT_MAX);
+    mcpi_buf_init(&bond, into->mem, MCPI_SEAL_MAX);
     mcpi_buf_init(&bytes, into->mem, MCPI_SEAL_MAX);
     r = mcpi_base64url_read(&bytes, sealed, len);
     if (r == 0)
@@ -251,8 +204,8 @@ mcpi_seal_open(const struct mcpi_seal *to, int64_t now_ms, const char *sealed,
     if (r == 0)
         r = open_bytes(to, &bond, now_ms, &bytes);
     if (r == 0) {
-        mcpi_buf_append(into, bytes.data + HEAD + EXPIRY,
-                        bytes.len - HEAD - EXPIRY - MCPI_AEAD_TAG);
+        mcpi_buf_append(into, bytes.data + HEAD + INNER,
+                        bytes.len - HEAD - INNER - MCPI_AEAD_TAG);
         r = into->status;
     }
     mcpi_buf_done(&bytes);

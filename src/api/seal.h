@@ -10,10 +10,13 @@
  *   1 byte      version
  *   24 bytes    nonce
  *   8 bytes     expiry, milliseconds since 1970, little-endian    sealed
+ *   16 bytes    hash of the parameters                            sealed
  *   n bytes     the text                                          sealed
- *   16 bytes    tag
+ *   16 bytes    tag, of the principal and the method too
  *
- * all of it as base64url. [any]
+ * all of it as base64url. Anybody may send one, with parameters as long as a message can
+ * be, so what is not ours is refused before the parameters are looked at, and looking at
+ * them takes one pass and no memory. [any]
  */
 #ifndef MCPI_API_SEAL_H
 #define MCPI_API_SEAL_H
@@ -26,6 +29,10 @@
 /* Longest sealed text: a client has to send all of it with its next request, and we
  * have to look at what anybody sends. */
 #define MCPI_SEAL_MAX ((size_t)1 << 20)
+
+/* Most values in the parameters of a request that asks, keys included: they are hashed
+ * on the loop, twice for each round, and so many take milliseconds. */
+#define MCPI_SEAL_VALUES_MAX ((size_t)1 << 16)
 
 /* What it is bound to. */
 struct mcpi_seal {
@@ -40,8 +47,8 @@ struct mcpi_seal {
 /* The time by which seals expire. */
 int64_t mcpi_seal_now_ms(void);
 
-/* Append the sealed text. MCP_E_LIMIT: too long, or no randomness; MCP_E_NOMEM. The
- * buffer's allocator is used. */
+/* Append the sealed text. MCP_E_LIMIT: too long, too many parameters, or no randomness;
+ * MCP_E_NOMEM. The buffer's allocator is used. */
 int mcpi_seal_write(const struct mcpi_seal *to, int64_t expires_ms, const char *text,
                     size_t len, struct mcpi_buf *into);
 
@@ -49,9 +56,5 @@ int mcpi_seal_write(const struct mcpi_seal *to, int64_t expires_ms, const char *
  * else; MCP_E_TIMEOUT: it is too old; MCP_E_LIMIT: too long; MCP_E_NOMEM. */
 int mcpi_seal_open(const struct mcpi_seal *to, int64_t now_ms, const char *sealed,
                    size_t len, struct mcpi_buf *into);
-
-/* Append a value as text that is the same for the same value, whatever the order of its
- * keys; a failure is the buffer's. */
-void mcpi_seal_canonical(struct mcpi_buf *into, const mcp_json *value);
 
 #endif

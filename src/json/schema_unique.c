@@ -5,8 +5,8 @@
  * elements of one hash are compared. The seed is no secret: many values of one 64-bit
  * hash are hard to find, and comparing them is paid for in steps.
  */
-#include "base/map.h"
 #include "base/mem.h"
+#include "json/hash.h"
 #include "json/schema_check.h"
 
 /* Up to so many values in it, an array's elements are compared pair by pair. */
@@ -16,86 +16,6 @@ struct item {
     uint64_t hash;
     const yyjson_val *value;
 };
-
-static uint64_t
-mix(uint64_t a, uint64_t b)
-{
-    static const uint64_t seed[2] = {0, 0};
-    const uint64_t both[2] = {a, b};
-
-    return mcpi_siphash(seed, both, sizeof(both));
-}
-
-static uint64_t
-bytes_hash(const yyjson_val *string)
-{
-    static const uint64_t seed[2] = {0, 0};
-
-    return mcpi_siphash(seed, string->uni.str, mcpi_yy_len(string));
-}
-
-/* An integer, and a real that is one, the same. */
-static uint64_t
-number_hash(const yyjson_val *number)
-{
-    double real;
-
-    if (mcpi_yy_kind(number) != MCPI_YY_REAL)
-        return mix(YYJSON_TYPE_NUM, number->uni.u64);
-    real = number->uni.f64;
-    if (mcpi_number_is_integer(number) && real >= -9223372036854775808.0 && real < 0)
-        return mix(YYJSON_TYPE_NUM, (uint64_t)(int64_t)real);
-    if (mcpi_number_is_integer(number) && real >= 0 && real < 18446744073709551616.0)
-        return mix(YYJSON_TYPE_NUM, (uint64_t)real);
-    return mix(YYJSON_TYPE_NUM + 1, number->uni.u64);
-}
-
-static uint64_t value_hash(const yyjson_val *value);
-
-static uint64_t
-array_hash(const yyjson_val *array)
-{
-    const yyjson_val *at = array + 1;
-    uint64_t hash = YYJSON_TYPE_ARR;
-
-    for (size_t i = mcpi_yy_len(array); i > 0; i--) {
-        hash = mix(hash, value_hash(at));
-        at = mcpi_yy_next(at);
-    }
-    return hash;
-}
-
-/* The order of the members does not count, so theirs are added up. */
-static uint64_t
-object_hash(const yyjson_val *object)
-{
-    const yyjson_val *key = object + 1;
-    uint64_t sum = 0;
-
-    for (size_t i = mcpi_yy_len(object); i > 0; i--) {
-        sum += mix(bytes_hash(key), value_hash(key + 1));
-        key = mcpi_yy_next(key + 1);
-    }
-    return mix(YYJSON_TYPE_OBJ, sum);
-}
-
-/* Recursion as deep as the document, which is 256 at most. */
-static uint64_t
-value_hash(const yyjson_val *value)
-{
-    switch (mcpi_yy_type(value)) {
-    case YYJSON_TYPE_NUM:
-        return number_hash(value);
-    case YYJSON_TYPE_STR:
-        return mix(YYJSON_TYPE_STR, bytes_hash(value));
-    case YYJSON_TYPE_ARR:
-        return array_hash(value);
-    case YYJSON_TYPE_OBJ:
-        return object_hash(value);
-    default:
-        return mix(mcpi_yy_kind(value), 0);
-    }
-}
 
 static void
 items_sift(struct item *items, size_t at, size_t count)
@@ -169,7 +89,8 @@ bool
 mcpi_check_unique(struct mcpi_check *c, const yyjson_val *array)
 {
     size_t count = mcpi_yy_len(array);
-    size_t size = (size_t)(mcpi_yy_next(array) - array);
+    size_t size = mcpi_json_values(mcpi_yy_json(array));
+    static const uint64_t no_secret[2] = {0, 0};
     const yyjson_val *at = array + 1;
     struct item *items;
     bool unique;
@@ -184,7 +105,7 @@ mcpi_check_unique(struct mcpi_check *c, const yyjson_val *array)
     if (!items)
         return mcpi_check_stop(c, MCP_E_NOMEM, NULL);
     for (size_t i = 0; i < count; i++) {
-        items[i] = (struct item){value_hash(at), at};
+        items[i] = (struct item){mcpi_json_hash(no_secret, mcpi_yy_json(at)), at};
         at = mcpi_yy_next(at);
     }
     items_sort(items, count);

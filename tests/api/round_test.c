@@ -1,4 +1,5 @@
 /* round_test.c - asking in the modern era: what goes out, and what is let in again */
+#include "api/asking.h"
 #include "api/seal.h"
 #include "ask_fixture.h"
 #include "visit.h"
@@ -270,6 +271,58 @@ retry_in_a_wrong_form_is_refused_before_its_handler(void **state)
         "{'code':-32602,'message':'Invalid params: requestState must be a "
         "string'}");
     assert_int_equal(atomic_load(&runs), 0);
+    ask_done(&raw);
+}
+
+/* Issue 20, 4: what is looked for among others is looked for among few. */
+static void
+too_many_answers_are_refused_before_the_handler(void **state)
+{
+    char text[MCPI_ROUND_ANSWERS_MAX * 10 + 100];
+    atomic_int runs = 0;
+    struct raw raw;
+    int n;
+
+    (void)state;
+    n = sprintf(text, ",'inputResponses':{'x':0");
+    for (int i = 0; i < MCPI_ROUND_ANSWERS_MAX; i++)
+        n += sprintf(text + n, ",'%d':0", i);
+    sprintf(text + n, "}");
+    ask_start(&raw, true, three_run, &runs);
+    ask_call(&raw, "1", text);
+    ask_expect_member(&raw, "error",
+                      "{'code':-32602,'message':'Invalid params: inputResponses has "
+                      "more than 256 members'}");
+    assert_int_equal(atomic_load(&runs), 0);
+    ask_done(&raw);
+}
+
+/* As many questions as have room, and one more. */
+static int
+many_run(mcp_request *req, mcp_result *out, void *user)
+{
+    char key[16];
+    int r = MCP_E_INPUT;
+
+    (void)user;
+    (void)out;
+    for (int i = 0; r == MCP_E_INPUT && i < MCPI_ROUND_ANSWERS_MAX; i++) {
+        snprintf(key, sizeof(key), "q%d", i);
+        r = ask_plainly(req, key, "?");
+    }
+    assert_int_equal(r, MCP_E_INPUT);
+    return ask_plainly(req, "more", "?");
+}
+
+static void
+too_many_questions_are_an_error(void **state)
+{
+    struct raw raw;
+
+    (void)state;
+    ask_start(&raw, true, many_run, NULL);
+    ask_call(&raw, "1", "");
+    raw_expect(&raw, "\"id\":1,\"error\":{\"code\":-32603,");
     ask_done(&raw);
 }
 
@@ -796,6 +849,8 @@ TEST_MAIN(TEST(earlier_answers_are_kept_though_a_retry_brings_only_its_own),
           TEST(early_answers_go_with_the_state_of_their_round),
           TEST(call_that_is_canceled_between_its_runs_is_not_run_again),
           TEST(retry_in_a_wrong_form_is_refused_before_its_handler),
+          TEST(too_many_answers_are_refused_before_the_handler),
+          TEST(too_many_questions_are_an_error),
           TEST(tampered_state_is_refused_before_the_handler_runs),
           TEST(state_is_good_for_its_own_arguments_only),
           TEST(state_is_good_for_its_own_tool_only), TEST(state_expires),

@@ -1,6 +1,7 @@
 /* seal_test.c - what travels through a client comes back as it was, or not at all */
 #include "api/seal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,6 +178,9 @@ other_params_do_not_open_it(void **state)
         "{\"name\":\"t\",\"arguments\":{\"a\":1,\"b\":[1,{\"c\":2,\"d\":3}],\"e\":1}}",
         "{\"name\":\"t\",\"arguments\":{\"a\":1,\"b\":[1,{\"c\":2}]}}",
         "{\"name\":\"t\",\"arguments\":{\"a\":\"1\",\"b\":[1,{\"c\":2,\"d\":3}]}}",
+        "{\"name\":\"t\",\"arguments\":{\"a\":1,\"b\":[1,[\"c\",2,\"d\",3]]}}",
+        "{\"name\":\"t\",\"arguments\":{\"a\":1,\"b\":[1,{\"c\":3,\"d\":2}]}}",
+        "{\"name\":\"t\",\"arguments\":{\"b\":1,\"a\":[1,{\"c\":2,\"d\":3}]}}",
         "{\"name\":\"t\",\"x\":0,\"arguments\":{\"a\":1,\"b\":[1,{\"c\":2,\"d\":3}]}}",
     };
 
@@ -204,26 +208,79 @@ order_of_keys_and_what_a_retry_brings_do_not_count(void **state)
                      MCP_E_INVAL);
 }
 
+/* Which of two members of one name counts depends on their order. */
 static void
-canonical_text_has_its_keys_in_order(void **state)
+order_of_duplicate_keys_counts(void **state)
 {
-    mcp_doc *doc = parse(
-        "{\"b\":[{\"y\":null,\"x\":true}],\"aa\":1.5,\"a\":\"\\u00e9\","
-        "\"\":{},\"a\":2}");
-    struct mcpi_buf buf;
+    mcp_doc *made = parse("{\"arguments\":{\"a\":{\"x\":1,\"x\":2}}}");
+    mcp_doc *swapped = parse("{\"arguments\":{\"a\":{\"x\":2,\"x\":1}}}");
+    struct mcpi_seal to = seal_to(made);
+    struct mcpi_buf sealed;
 
     (void)state;
-    mcpi_buf_init(&buf, NULL, SIZE_MAX);
-    mcpi_seal_canonical(&buf, mcp_doc_root(doc));
-    mcpi_buf_char(&buf, '\0');
-    assert_string_equal(buf.data, "{\"\":{},\"a\":\"\xc3\xa9\",\"a\":2,\"aa\":1.5,"
-                                  "\"b\":[{\"x\":true,\"y\":null}]}");
-    mcpi_buf_done(&buf);
-    mcp_doc_free(doc);
+    seal(&to, &sealed);
+    assert_int_equal(open_at(&to, 0, sealed.data, sealed.len), 0);
+    to.params = mcp_doc_root(swapped);
+    assert_int_equal(open_at(&to, 0, sealed.data, sealed.len), MCP_E_INVAL);
+    mcpi_buf_done(&sealed);
+    mcp_doc_free(made);
+    mcp_doc_free(swapped);
 }
 
-/* 1 version, 24 nonce, 8 expiry, 16 tag: 49 bytes; three bytes are four characters. */
-#define LONGEST (MCPI_SEAL_MAX / 4 * 3 - 49)
+/* {"arguments":[0,0,...]} with so many values below the outermost object, keys included. */
+static mcp_doc *
+params_of(size_t values)
+{
+    size_t zeros = values - 2;
+    char *text = malloc(2 * zeros + 32);
+    mcp_doc *doc;
+    int n;
+
+    assert_non_null(text);
+    n = sprintf(text, "{\"arguments\":[0");
+    for (size_t i = 1; i < zeros; i++)
+        n += sprintf(text + n, ",0");
+    sprintf(text + n, "]}");
+    doc = parse(text);
+    free(text);
+    return doc;
+}
+
+/* Issue 20, 4: parameters of any length, and no memory for them; a junk state does not
+ * even have them counted. */
+static void
+parameters_take_no_memory_and_junk_has_them_unread(void **state)
+{
+    mcp_doc *doc = params_of(MCPI_SEAL_VALUES_MAX), *more;
+    struct mcpi_seal to = seal_to(doc);
+    struct mcpi_buf sealed, opened;
+    struct test_mem mem;
+
+    (void)state;
+    more = params_of(MCPI_SEAL_VALUES_MAX + 1);
+    test_mem_init(&mem);
+    mcpi_buf_init(&sealed, &mem.allocator, MCPI_SEAL_MAX);
+    mcpi_buf_init(&opened, &mem.allocator, MCPI_SEAL_MAX);
+    assert_int_equal(mcpi_seal_write(&to, NOW, "text", 4, &sealed), 0);
+    assert_int_equal(mcpi_seal_open(&to, 0, sealed.data, sealed.len, &opened), 0);
+    assert_true(mem.largest < 4096);
+
+    to.params = mcp_doc_root(more);
+    assert_int_equal(mcpi_seal_write(&to, NOW, "text", 4, &opened), MCP_E_LIMIT);
+    assert_int_equal(mcpi_seal_open(&to, 0, sealed.data, sealed.len, &opened),
+                     MCP_E_INVAL);
+    assert_int_equal(mcpi_seal_open(&to, NOW, sealed.data, sealed.len, &opened),
+                     MCP_E_TIMEOUT); /* known before the parameters are */
+    mcpi_buf_done(&sealed);
+    mcpi_buf_done(&opened);
+    test_mem_done(&mem);
+    mcp_doc_free(doc);
+    mcp_doc_free(more);
+}
+
+/* 1 version, 24 nonce, 8 expiry, 16 hash, 16 tag: 65 bytes; three bytes are four
+ * characters. */
+#define LONGEST (MCPI_SEAL_MAX / 4 * 3 - 65)
 
 static void
 too_long_a_text_is_neither_sealed_nor_looked_at(void **state)
@@ -296,6 +353,7 @@ TEST_MAIN(TEST(what_was_sealed_opens_until_it_expires),
           TEST(another_key_method_or_principal_does_not_open_it),
           TEST(other_params_do_not_open_it),
           TEST(order_of_keys_and_what_a_retry_brings_do_not_count),
-          TEST(canonical_text_has_its_keys_in_order),
+          TEST(order_of_duplicate_keys_counts),
+          TEST(parameters_take_no_memory_and_junk_has_them_unread),
           TEST(too_long_a_text_is_neither_sealed_nor_looked_at),
           TEST(each_allocation_may_fail), TEST(clock_goes_forward))

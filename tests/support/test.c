@@ -326,11 +326,15 @@ test_limit(unsigned seconds)
 /* Each block knows its size, so that realloc can always move and a use of the old block
  * is caught by the sanitizers. */
 static bool
-mem_refuses(struct test_mem *mem)
+mem_refuses(struct test_mem *mem, size_t size)
 {
     long n = atomic_fetch_add(&mem->total, 1) + 1;
     long at = atomic_load(&mem->fail_at);
+    size_t largest = atomic_load(&mem->largest);
 
+    while (size > largest &&
+           !atomic_compare_exchange_weak(&mem->largest, &largest, size)) {
+    }
     if (at == 0 || n < at || (n > at && !mem->fail_after))
         return false;
     atomic_fetch_add(&mem->failed, 1);
@@ -343,7 +347,7 @@ mem_alloc(void *user, size_t size)
     struct test_mem *mem = user;
     size_t *block;
 
-    if (mem_refuses(mem))
+    if (mem_refuses(mem, size))
         return NULL;
     block = malloc(BLOCK_HEADER + size);
     if (!block)

@@ -98,13 +98,14 @@ void test_limit(unsigned seconds);
  */
 struct test_mem {
     mcp_allocator allocator;
-    atomic_long live;    /* blocks that are allocated now */
-    atomic_long total;   /* allocations tried so far, failed ones included */
-    atomic_long failed;  /* allocations that were refused */
-    atomic_long fail_at; /* refuse the allocation that makes total this; 0: none */
-    bool fail_after;     /* refuse all later ones too */
-    const char *secret;  /* no block holds it when it is freed; NULL: whatever */
-    atomic_long spilled; /* so many did */
+    atomic_long live;      /* blocks that are allocated now */
+    atomic_long total;     /* allocations tried so far, failed ones included */
+    atomic_long failed;    /* allocations that were refused */
+    atomic_size_t largest; /* block that was asked for */
+    atomic_long fail_at;   /* refuse the allocation that makes total this; 0: none */
+    bool fail_after;       /* refuse all later ones too */
+    const char *secret;    /* no block holds it when it is freed; NULL: whatever */
+    atomic_long spilled;   /* so many did */
 };
 
 void test_mem_init(struct test_mem *mem);
