@@ -248,8 +248,9 @@ typedef struct mcp_http_client_options {
     int64_t idle_ms;    /* silence on an open response before it counts as lost: none.
                            Servers that send pings are never silent for long; ours sends
                            one every 15 s */
-    int64_t grace_ms; /* a canceled legacy request's stream stays open for what belongs
-                           to it: 5000 */
+    int64_t grace_ms; /* the stream of a canceled request of a legacy session stays open
+                           for what belongs to it: 5000. Without a session it is closed at
+                           once */
 
     /* Limits. A message, and an event: mcp_client_options.message_bytes. */
     size_t head_bytes; /* longest head of an answer: 64 KiB */
@@ -265,7 +266,10 @@ typedef struct mcp_http_client_options {
  * server of 2024-11-05 is found behind the same URL.
  *
  * A call that is abandoned ends its own request and no other: in 2026-07-28 its response
- * is closed, before that a cancel is posted. A lost connection ends the calls that were
+ * is closed, before that a cancel is posted; to a server without sessions both, because
+ * such a server may notice only the closing. A posted cancel leaves when its request was
+ * answered with a head, or 250 ms after it was sent: the two travel on connections of
+ * their own, and a server that reads the cancel first may drop it. A lost connection ends the calls that were
  * on it, MCP_E_CLOSED, and not the client; what could not be sent at all is
  * MCP_E_SEND_FAILED, and an answer of HTTP that is an error and no message is MCP_E_HTTP
  * with http_status. Legacy streams that can be resumed are. A legacy session that the

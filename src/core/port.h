@@ -50,9 +50,10 @@ struct mcpi_link_ops {
     void (*wake)(struct mcpi_outlet *outlet);
     /* Negotiated: a legacy HTTP client opens its GET. May be NULL. */
     void (*ready)(struct mcpi_peer *peer);
-    /* End this issued leg's own stream after a delay; until then what comes goes up as
-     * before and core drops what is the leg's own. MCPI_NEVER: let it run out. NULL
-     * member: requests share one pipe. */
+    /* End this issued leg's own stream after a delay, or at once where the peer may
+     * notice nothing but that; until then what comes goes up as before and core drops
+     * what is the leg's own. MCPI_NEVER: let it run out. NULL member: requests share one
+     * pipe. */
     void (*hangup)(struct mcpi_peer *peer, struct mcpi_leg *leg, int64_t after_us);
     /* Nothing more will be pushed: end the wire object when it is empty. Told once
      * for an outlet of an exchange's own (F9). May be NULL. */

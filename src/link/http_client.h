@@ -3,7 +3,8 @@
  *
  * One POST for each message. In the modern era a cancel closes the request's own POST
  * and nothing is sent (E1, E2); in the legacy one core has a frame posted, and the
- * request's stream stays open for the grace (D1, D2, D6). Which it is was fixed when
+ * request's stream stays open for the grace (D1, D2, D6), or is closed too if there is no
+ * session (D16). Which it is was fixed when
  * the request was taken (E4). A legacy session has an id, a GET stream for what belongs
  * to no request, and a DELETE at the end. If the server has forgotten it (404), the
  * request that found out is sent again in a new one; that is core's doing.

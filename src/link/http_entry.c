@@ -50,7 +50,7 @@ mcpi_http_entry_has_arrived(const struct mcpi_http_entry *e)
 {
     if (mcpi_http_entry_phase(e) != MCPI_FETCH_SENT)
         return false;
-    if (e->headed || !e->flow.fetch || e->entries->target->deaf)
+    if (e->headed || e->entries->target->deaf)
         return true;
     return e->sent && mcpi_http_entry_now(e) - e->sent_at >= MCPI_HTTP_OVERTAKEN_MAX;
 }
@@ -207,6 +207,39 @@ entry_leaving_cancels(const struct mcpi_http_entry *e)
            mcpi_http_entry_phase(e) != MCPI_FETCH_UNSENT;
 }
 
+/* Is it canceled where a frame may find nobody, but our leaving is seen? At the endpoint
+ * of 2024-11-05 there always is a session. */
+static bool
+entry_is_to_leave(const struct mcpi_http_entry *e, int64_t after_us)
+{
+    const struct mcpi_http_target *target = e->entries->target;
+
+    return after_us != 0 && after_us != MCPI_NEVER && target->post_url == target->url &&
+           entry_leaving_cancels(e);
+}
+
+/* Its frame is posted too, for a server without sessions may know ids all the same. That
+ * must not be read before the request (B8): until then there is an entry that it awaits.
+ * A request that was cut off is read by nobody. */
+static void
+entry_leave(struct mcpi_http_entry *e)
+{
+    if (mcpi_http_entry_phase(e) == MCPI_FETCH_SENDING ||
+        mcpi_http_entry_has_arrived(e)) {
+        mcpi_http_entry_finish(e);
+        return;
+    }
+    if (!e->sent) { /* the flow will not say so any more */
+        e->sent = true;
+        e->sent_at = mcpi_http_entry_now(e);
+    }
+    entry_tell_end(e);
+    mcpi_http_flow_close(&e->flow);
+    e->state = MCPI_ENTRY_GRACE;
+    mcpi_http_entry_arm(e,
+                        e->sent_at + MCPI_HTTP_OVERTAKEN_MAX - mcpi_http_entry_now(e));
+}
+
 /* Nothing of it has left, and no frame comes for it: that was not wanted, or it was
  * answered elsewhere, by somebody who guesses. */
 static bool
@@ -223,6 +256,10 @@ mcpi_http_entry_hangup(struct mcpi_http_entry *e, int64_t after_us)
     mcpi_http_permit_leave(e->entries->target, &e->permit);
     if (after_us == 0 && entry_leaving_cancels(e))
         after_us = MCPI_NEVER;
+    if (entry_is_to_leave(e, after_us)) {
+        entry_leave(e);
+        return;
+    }
     if (after_us == 0 || e->state == MCPI_ENTRY_PARKED ||
         entry_leaves_no_trace(e, after_us) ||
         (e->started && mcpi_http_flow_forgo(&e->flow))) {

@@ -112,9 +112,10 @@ bool mcpi_http_entry_has_arrived(const struct mcpi_http_entry *entry);
 /* Who awaits it need not any longer. */
 void mcpi_http_entry_release(struct mcpi_http_entry *entry);
 
-/* Nobody waits for it any more; as hangup in core/port.h. But a legacy request that is
- * in no session is read to its end when it should go at once: a stateless server would
- * take our leaving for a cancel (D16), which core, in that era, never says so (B26). */
+/* Nobody waits for it any more; as hangup in core/port.h. But a stateless legacy server
+ * takes our leaving for a cancel, and may notice no frame (D16): a request in no session
+ * is closed at once when it should go after the grace, and read to its end when it should
+ * go at once, which in that era is no cancel (B26). */
 void mcpi_http_entry_hangup(struct mcpi_http_entry *entry, int64_t after_us);
 
 /* The one ending: its request is aborted, silently, in whatever state. Its leg, and its

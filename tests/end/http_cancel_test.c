@@ -7,6 +7,8 @@
 #include "end/http_probe.h"
 #include "support/messages.h"
 
+#include <mcp/http.h>
+
 /* Fifty in all, ten at a time: that many resources there are. */
 #define ROUNDS 5
 #define AT_ONCE 10
@@ -129,6 +131,53 @@ E18_E28_only_the_call_of_who_left_is_canceled(void **state)
     assert_non_null(strstr(http_probe_message(&stays), "heard nothing"));
     assert_int_equal(http_probe_calm(&p, 0).canceled, 1);
     http_close(&stays);
+    http_probe_stop(&p);
+}
+
+/* ---- our own client, in no session --------------------------------------- */
+
+#define DAY_MS 86400000
+
+static mcp_client *
+client_connect(const struct http_probe *p)
+{
+    const mcp_client_options me = MCP_CLIENT_OPTIONS(.name = "leaver", .version = "1.0",
+                                                     .era = p->way.era);
+    const mcp_http_client_options http = MCP_HTTP_CLIENT_OPTIONS(
+            .grace_ms = DAY_MS, .tls_ca_file = p->way.tls ? p->pair.certificate : NULL);
+    mcp_client *client = NULL;
+    mcp_error err = {0};
+    char url[128];
+
+    (void)snprintf(url, sizeof(url), "%s://127.0.0.1:%d/mcp",
+                   p->way.tls ? "https" : "http", p->port);
+    if (mcp_client_connect_http(url, &http, &me, &client, &err) != 0)
+        fail_msg("%s", err.message);
+    return client;
+}
+
+/* No grace is waited for: the server only hears of it by the end of the response. */
+static void
+B1_B32_D16_our_client_ends_its_calls_there_at_once(void **state)
+{
+    mcp_call *calls[AT_ONCE];
+    struct http_probe p;
+    mcp_client *client;
+
+    http_probe_start(&p, *state);
+    client = client_connect(&p);
+    for (int i = 0; i < AT_ONCE; i++)
+        assert_int_equal(mcp_client_start_tool(client, "hang", "{\"seconds\":600}",
+                                               NULL, NULL, NULL, &calls[i]),
+                         0);
+    http_probe_begun(&p, AT_ONCE);
+    for (int i = 0; i < AT_ONCE; i++) {
+        if (i % 2)
+            assert_int_equal(mcp_call_cancel(calls[i], NULL), 0);
+        mcp_call_free(calls[i]);
+    }
+    expect_full_pool(&p, AT_ONCE);
+    mcp_client_free(client);
     http_probe_stop(&p);
 }
 
@@ -393,6 +442,7 @@ TEST_MAIN(
     ON_MODERN_JSON(E19_E25_clients_that_leave_cancel_their_calls_in_json_mode),
     ON_MODERN_JSON_TLS(E19_E25_clients_that_leave_cancel_their_calls_in_json_mode),
     ON_ALL_STATELESS(D16_E25_stateless_clients_that_leave_cancel_their_calls),
+    ON_ALL_STATELESS(B1_B32_D16_our_client_ends_its_calls_there_at_once),
     ON_MODERN(E18_E21_closing_an_open_stream_cancels_its_call),
     ON_MODERN_TLS(E18_E21_closing_an_open_stream_cancels_its_call),
     ON_STATELESS(E18_E21_closing_an_open_stream_cancels_its_call),

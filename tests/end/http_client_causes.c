@@ -9,6 +9,13 @@ is_modern(const struct run *u)
     return u->r->cell == CELL_MODERN;
 }
 
+/* Where leaving is what the server hears; the frame is posted all the same (D16). */
+static bool
+is_stateless(const struct run *u)
+{
+    return u->r->cell == CELL_STATELESS;
+}
+
 static bool
 has_inlet_stream(const struct run *u)
 {
@@ -59,12 +66,17 @@ frame_take(struct run *u, struct visit *frame)
 }
 
 /* One frame; and when it comes the stream is still there, for what belongs to it; but
- * not one that is being resumed (D7, D11). */
+ * not one that is being resumed (D7, D11). In no session it goes first, at once. */
 static void
 expect_frame(struct run *u)
 {
     struct visit frame;
 
+    if (is_stateless(u)) {
+        visit_await_gone(&u->v);
+        rig_take_cancel(u->r, u->c.id);
+        return;
+    }
     read_rest(u);
     frame_take(u, &frame);
     if (u->v.fd >= 0 && u->phase->left == LEFT_BROKEN)
@@ -78,7 +90,7 @@ expect_frame(struct run *u)
 static void
 answer_late(struct run *u)
 {
-    if (u->phase->left == LEFT_BROKEN || u->stream->fd < 0)
+    if (is_stateless(u) || u->phase->left == LEFT_BROKEN || u->stream->fd < 0)
         return;
     if (strcmp(u->phase->name, "idle_stream") == 0)
         rig_event(u->stream, rig_result(u->c.id, "late"));
@@ -173,7 +185,7 @@ fits_close(const struct rig *r, const struct phase *phase)
 {
     if (phase->left == LEFT_NOTHING)
         return !(r->cell & CELLS_SESSIONS);
-    return phase->left != LEFT_PART || !(r->cell & (CELL_STATELESS | CELL_OLD));
+    return phase->left != LEFT_PART || r->cell != CELL_OLD;
 }
 
 static void
@@ -230,7 +242,7 @@ expect_said_and_closed(struct run *u)
 static void
 expect_closed(struct run *u)
 {
-    if (u->phase->left == LEFT_PART && !is_modern(u))
+    if (u->phase->left == LEFT_PART && !is_modern(u) && !is_stateless(u))
         expect_sent_and_closed(u);
     else
         expect_said_and_closed(u);
@@ -290,12 +302,14 @@ const struct cause run_causes[] = {
     {.name = "cancel",
      .modern = "B1_B2_B12_B13_E1_E2_E3_E12_E17",
      .legacy = "B1_B2_B12_B13_D1_D2",
+     .stateless = "B1_B2_B12_B13_D1_D16",
      .status = MCP_E_CANCELED,
      .strike = strike_cancel,
      .expect = expect_abandon},
     {.name = "scope",
      .modern = "B9_E1_E2_E3",
      .legacy = "B9_D1_D2",
+     .stateless = "B9_D1_D16",
      .status = MCP_E_CANCELED,
      .plain_only = true,
      .strike = strike_scope,
@@ -303,12 +317,14 @@ const struct cause run_causes[] = {
     {.name = "free",
      .modern = "B32_E1_E2_E3",
      .legacy = "B32_D1_D2",
+     .stateless = "B32_D1_D16",
      .plain_only = true,
      .strike = strike_free,
      .expect = expect_abandon},
     {.name = "close",
      .modern = "B22_E1_E2",
      .legacy = "B22_B23_D19",
+     .stateless = "B22_B23_D16",
      .status = MCP_E_CLOSED,
      .closes = true,
      .fits = fits_close,
@@ -317,6 +333,7 @@ const struct cause run_causes[] = {
     {.name = "reset",
      .modern = "B35_E14",
      .legacy = "B35_D9",
+     .stateless = "B35_D9",
      .status = MCP_E_CLOSED,
      .fits = fits_reset,
      .strike = strike_reset,

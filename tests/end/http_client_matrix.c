@@ -156,6 +156,8 @@ items_of(unsigned cell, const struct phase *phase, const struct cause *cause)
         return "B5_B7";
     if (phase->left == LEFT_ANSWERED)
         return "A16_B14";
+    if (cell == CELL_STATELESS)
+        return cause->stateless;
     return cell == CELL_MODERN ? cause->modern : cause->legacy;
 }
 

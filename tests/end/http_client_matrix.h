@@ -43,10 +43,10 @@ struct phase {
 
 struct cause {
     const char *name;
-    const char *modern, *legacy; /* what it proves where */
-    int status;                  /* 0: nobody to tell */
-    bool closes;                 /* the client */
-    bool plain_only;             /* TLS can make no difference */
+    const char *modern, *legacy, *stateless; /* what it proves where */
+    int status;                              /* 0: nobody to tell */
+    bool closes;                             /* the client */
+    bool plain_only;                         /* TLS can make no difference */
     bool (*fits)(const struct rig *r, const struct phase *phase); /* NULL: all */
     void (*strike)(struct run *u);
     void (*expect)(struct run *u);

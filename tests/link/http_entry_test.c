@@ -90,6 +90,159 @@ bring_to(struct lab *l, struct fake_fetch *post, enum phase phase)
     lab_run(l);
 }
 
+/* ---- hung up in no session (D16) -------------------------------------------- */
+
+static void
+start_stateless(struct lab *l)
+{
+    struct lab_options opt = {.era = MCPI_ERA_LEGACY};
+
+    lab_connect(l, &opt);
+    lab_welcome(l, lab_last(l), NULL);
+    lab_accept_without_stream(l, lab_last(l));
+}
+
+/* Its server may know of no frame, but it sees who leaves. What it has answered it has
+ * read: then the frame does not wait. */
+static void
+D16_in_no_session_a_cancel_posts_a_frame_and_closes_at_once(void **state)
+{
+    struct fake_fetch *post;
+    struct outcome out;
+    struct lab l;
+
+    (void)state;
+    for (int phase = SENDING; phase <= PINGED; phase++) {
+        start_stateless(&l);
+        post = lab_call(&l, NULL, &out);
+        bring_to(&l, post, (enum phase)phase);
+        lab_cancel(&l, &out);
+        assert_int_equal(post->state, FAKE_ABORTED);
+        expect(&out, MCP_E_CANCELED);
+        lab_run(&l);
+        assert_int_equal(lab_posted(&l, FRAME), phase != AWAITING);
+        lab_pass(&l, MCPI_HTTP_OVERTAKEN_MAX);
+        assert_int_equal(lab_posted(&l, FRAME), 1);
+        assert_true(fetch_says(lab_last(&l), "\"requestId\":1,"));
+        assert_null(fake_field(lab_last(&l), "mcp-session-id"));
+        lab_accept(&l, lab_last(&l));
+        assert_int_equal(mcpi_timers_next(mcpi_loop_timers(l.loop)), MCPI_NEVER);
+        assert_int_equal(l.fetcher.aborts, 1);
+        outcome_done(&out);
+        lab_close(&l);
+    }
+}
+
+/* The request may still be on its way to whoever reads it. */
+static void
+D16_B8_B12_its_frame_and_what_follows_wait_as_ever(void **state)
+{
+    struct outcome out, other;
+    struct lab l;
+
+    (void)state;
+    start_stateless(&l);
+    fake_sent(lab_call(&l, NULL, &out));
+    lab_pass(&l, MCPI_HTTP_OVERTAKEN_MAX / 2);
+    lab_cancel(&l, &out);
+    world_plain_call(&l.w, &other);
+    lab_pass(&l, MCPI_HTTP_OVERTAKEN_MAX / 2 - 1);
+    assert_int_equal(lab_posted(&l, FRAME) + lab_posted(&l, "\"id\":2"), 0);
+    lab_pass(&l, 1);
+    assert_int_equal(lab_posted(&l, FRAME), 1);
+    assert_int_equal(lab_posted(&l, "\"id\":2"), 1);
+    assert_true(fetch_says(lab_last(&l), "\"id\":2"));
+    outcome_done(&out);
+    outcome_done(&other);
+    lab_close(&l);
+}
+
+/* All its bytes have left, and nobody was told yet. */
+static void
+D16_B8_one_that_has_just_been_sent_may_not_be_read_yet(void **state)
+{
+    struct fake_fetch *post;
+    struct outcome out;
+    struct lab l;
+
+    (void)state;
+    start_stateless(&l);
+    post = lab_call(&l, NULL, &out);
+    post->phase = MCPI_FETCH_SENT;
+    lab_cancel(&l, &out);
+    assert_int_equal(post->state, FAKE_ABORTED);
+    lab_pass(&l, MCPI_HTTP_OVERTAKEN_MAX - 1);
+    assert_int_equal(lab_posted(&l, FRAME), 0);
+    lab_pass(&l, 1);
+    assert_int_equal(lab_posted(&l, FRAME), 1);
+    outcome_done(&out);
+    lab_close(&l);
+}
+
+static void
+B5_D16_in_no_session_what_has_not_left_is_not_told_of(void **state)
+{
+    struct fake_fetch *post;
+    struct outcome out;
+    struct lab l;
+
+    (void)state;
+    start_stateless(&l);
+    post = lab_call(&l, NULL, &out);
+    lab_cancel(&l, &out);
+    lab_pass(&l, 60 * SECOND);
+    assert_int_equal(post->state, FAKE_ABORTED);
+    assert_int_equal(lab_posted(&l, FRAME), 0);
+    outcome_done(&out);
+    lab_close(&l);
+}
+
+static void
+by_timeout(struct lab *l, struct outcome *out)
+{
+    lab_pass(l, 2 * SECOND);
+    expect(out, MCP_E_TIMEOUT);
+}
+
+static void
+by_free(struct lab *l, struct outcome *out)
+{
+    mcpi_call_free(out->call, l->w.now);
+    out->call = NULL;
+    lab_run(l);
+}
+
+static void
+by_close(struct lab *l, struct outcome *out)
+{
+    mcpi_peer_close(l->w.peer[CLIENT], l->w.now);
+    lab_run(l);
+    expect(out, MCP_E_CLOSED);
+}
+
+static void
+B35_D16_so_do_a_timeout_a_free_and_a_close(void **state)
+{
+    static void (*const causes[])(struct lab *, struct outcome *) = {by_timeout,
+                                                                     by_free, by_close};
+    struct mcpi_call_options opt = {.timeout_us = 2 * SECOND};
+    struct fake_fetch *post;
+    struct outcome out;
+    struct lab l;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
+        start_stateless(&l);
+        post = lab_call(&l, &opt, &out);
+        lab_stream(&l, post);
+        causes[i](&l, &out);
+        assert_int_equal(post->state, FAKE_ABORTED);
+        assert_int_equal(lab_posted(&l, FRAME), 1);
+        outcome_done(&out);
+        lab_close(&l);
+    }
+}
+
 static void
 E3_E12_a_modern_abort_works_in_every_phase_and_tells_nobody(void **state)
 {
@@ -480,6 +633,11 @@ a_notification_that_nobody_answers_is_given_up(void **state)
 
 TEST_MAIN(TEST(D6_a_canceled_legacy_stream_is_kept_for_the_grace),
           TEST(D6_a_canceled_stream_that_ends_in_time_is_let_go),
+          TEST(D16_in_no_session_a_cancel_posts_a_frame_and_closes_at_once),
+          TEST(D16_B8_B12_its_frame_and_what_follows_wait_as_ever),
+          TEST(D16_B8_one_that_has_just_been_sent_may_not_be_read_yet),
+          TEST(B5_D16_in_no_session_what_has_not_left_is_not_told_of),
+          TEST(B35_D16_so_do_a_timeout_a_free_and_a_close),
           TEST(E3_E12_a_modern_abort_works_in_every_phase_and_tells_nobody),
           TEST(E12_a_timeout_aborts_like_a_cancel),
           TEST(E11_a_cancel_after_the_answer_sends_nothing),

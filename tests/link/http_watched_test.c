@@ -96,6 +96,29 @@ a_legacy_cancel_is_a_message_and_the_response_is_closed_later(void **state)
     lab_close(&l);
 }
 
+/* In no session it is both, and told at once, though its entry remains for the frame. */
+static void
+D16_a_cancel_in_no_session_is_a_message_and_a_response_that_is_closed(void **state)
+{
+    struct lab_options opt = {.era = MCPI_ERA_LEGACY, .no_stream = true};
+    struct outcome out;
+    struct lab l;
+
+    (void)state;
+    lab_connect(&l, &opt);
+    lab_welcome(&l, lab_last(&l), NULL);
+    lab_accept(&l, lab_last(&l));
+    forget(&l);
+    fake_sent(lab_call(&l, NULL, &out));
+    lab_cancel(&l, &out);
+    expect_events(&l, "closed the response to request 1\n");
+    lab_pass(&l, SECOND);
+    assert_int_equal(lab_shown(&l, FRAME), 1);
+    expect_events(&l, "closed the response to request 1\n");
+    outcome_done(&out);
+    lab_close(&l);
+}
+
 static void
 a_cancel_that_is_not_sent_is_told(void **state)
 {
@@ -365,6 +388,7 @@ what_waits_to_be_allowed_and_is_canceled_was_not_sent(void **state)
 TEST_MAIN(TEST(a_modern_cancel_is_a_response_that_we_close),
           TEST(how_much_of_it_had_left_is_told),
           TEST(a_legacy_cancel_is_a_message_and_the_response_is_closed_later),
+          TEST(D16_a_cancel_in_no_session_is_a_message_and_a_response_that_is_closed),
           TEST(a_cancel_that_is_not_sent_is_told),
           TEST(a_response_that_is_left_alone_is_told),
           TEST(what_is_left_of_an_answered_response_is_told_apart),

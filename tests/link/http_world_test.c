@@ -141,6 +141,32 @@ D1_D2_D6_a_legacy_cancel_posts_a_frame_and_closes_after_the_grace(void **state)
     world_close(&w);
 }
 
+/* No time passes: the server hears of it by the end of the connection. */
+static void
+D16_a_cancel_in_no_session_reaches_the_handler_at_once(void **state)
+{
+    struct world_options opt = {.times = {.deaf = 60 * SECOND}};
+    struct outcome out, other;
+    struct world w;
+
+    (void)state;
+    start_with(&w, &world_http_stateless, MCPI_ERA_LEGACY, opt);
+    call(&w, NULL, &other);
+    call(&w, NULL, &out);
+    cancel(&w, &out);
+    assert_int_equal(w.jobs[SERVER][1].told, 1);
+    assert_int_equal(w.jobs[SERVER][0].told, 0);
+    assert_int_equal(memory_http_count(net_of(&w), "POST"), 1);
+    assert_int_equal(net_of(&w)->hangups, 1);
+    world_pass(&w, MCPI_HTTP_OVERTAKEN_MAX);
+    assert_int_equal(net_of(&w)->frames, 1);
+    answer(&w, 0);
+    expect(&other, 0);
+    outcome_done(&other);
+    outcome_done(&out);
+    world_close(&w);
+}
+
 static void
 D6_D14_what_belongs_to_a_canceled_request_still_arrives_and_its_end_is_the_end(
     void **state)
@@ -1050,6 +1076,7 @@ each_allocation_may_fail_and_nobody_waits_for_ever(void **state)
 static const struct test_case own[] = {
     TEST(E1_E2_a_modern_cancel_closes_its_own_response_and_posts_nothing),
     TEST(D1_D2_D6_a_legacy_cancel_posts_a_frame_and_closes_after_the_grace),
+    TEST(D16_a_cancel_in_no_session_reaches_the_handler_at_once),
     TEST(
         D6_D14_what_belongs_to_a_canceled_request_still_arrives_and_its_end_is_the_end),
     TEST(B5_what_still_connects_is_given_up_without_a_word),

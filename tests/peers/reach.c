@@ -15,7 +15,6 @@
 #include "peer.h"
 
 #define FLUSH_MS 10000 /* instead of 500 ms, for a server on a busy machine */
-#define GRACE_MS 100   /* instead of 5 s, where its end is the cancel */
 
 /* A process of ours, over HTTP: the leader of its group. */
 static struct server {
@@ -189,9 +188,9 @@ http_connect(const char *url, const mcp_client_options *opt, mcp_client **ret_cl
              mcp_error *err)
 {
     const mcp_auth_options auth = MCP_AUTH_OPTIONS(.headless = true);
-    const mcp_http_client_options http = MCP_HTTP_CLIENT_OPTIONS(
-            .auth = peer.is_guarded ? &auth : NULL,
-            .grace_ms = peer.is_stateless ? GRACE_MS : 0);
+    const mcp_http_client_options http = MCP_HTTP_CLIENT_OPTIONS(.auth = peer.is_guarded
+                                                                             ? &auth
+                                                                             : NULL);
 
     return mcp_client_connect_http(url, &http, opt, ret_client, err);
 }

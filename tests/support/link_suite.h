@@ -21,7 +21,7 @@ enum suite_need {
      * HTTP share nothing (E24, E28), nor do those of a stateless server. */
     A_SESSION = 2,
     /* Something to be heard of a request that was canceled: a modern client over HTTP
-     * has closed the response, so nothing can come on it. */
+     * has closed the response, so nothing can come on it; so has one in no session. */
     AN_EAR = 4,
     NOTES = 8,      /* a response with more in it than the answer */
     QUESTIONS = 16, /* a server that can ask: else J9 */

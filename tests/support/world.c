@@ -386,10 +386,8 @@ void
 world_deliver(struct world *w)
 {
     world_run(w);
-    if (world_has_session(w) && w->link->frame_us > 0)
+    if (!world_hangs_up(w) && w->link->frame_us > 0)
         world_pass(w, w->link->frame_us);
-    else if (!world_has_session(w) && !world_hangs_up(w))
-        world_pass(w, w->engine[CLIENT]->times.grace);
 }
 
 /* ---- calls ----------------------------------------------------------------- */

@@ -169,8 +169,8 @@ void world_run(struct world *w);
  * order. */
 void world_pass(struct world *w, int64_t us);
 
-/* Let the other side hear of a cancel: run and let that time pass for which a frame waits
- * or, where its client can only be seen to leave, the grace. */
+/* Let the other side hear of a cancel: run, and let that time pass for which a frame
+ * waits. */
 void world_deliver(struct world *w);
 
 /* Start a call from a side. Fields of opt that are zero: method "tools/call", params
