@@ -134,13 +134,22 @@ text_take(struct mcpi_buf *into, const char *value, size_t len)
     mcpi_buf_char(into, '\0');
 }
 
+/* A part of a long id would be another id. Without one, the stream is not resumed from an
+ * earlier event either, which would repeat what came since. */
+static void
+id_take(struct mcpi_sse_reader *reader, const char *value, size_t len)
+{
+    reader->has_id = true;
+    text_take(&reader->id, value, len <= MCPI_SSE_NAME_MAX ? len : 0);
+}
+
 /* A NUL in a type would make it another one for us: "message" of "message\0x". */
 static void
 type_take(struct mcpi_sse_reader *reader, const char *value, size_t len)
 {
     struct mcpi_buf *type = &reader->type;
 
-    text_take(type, value, len);
+    text_take(type, value, len <= MCPI_SSE_NAME_MAX ? len : MCPI_SSE_NAME_MAX);
     for (size_t i = 0; i + 1 < type->len; i++)
         if (type->data[i] == '\0')
             type->data[i] = '?';
@@ -175,8 +184,7 @@ field_take(struct mcpi_sse_reader *reader, const char *line, size_t len)
     } else if (is_named(line, name, "retry")) {
         retry_take(reader, line + at, len - at);
     } else if (is_named(line, name, "id") && !memchr(line + at, '\0', len - at)) {
-        reader->has_id = true;
-        text_take(&reader->id, line + at, len - at);
+        id_take(reader, line + at, len - at);
     }
     if (reader->data.status < 0)
         return reader->data.status;

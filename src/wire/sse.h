@@ -10,8 +10,8 @@
 
 #include "base/buf.h"
 
-/* Longest id or type that is read: an id goes back in a header, and 8 KiB are what
- * servers take of all of them. */
+/* Longest id or type that is kept: an id goes back in a header, and 8 KiB are what
+ * servers take of all of them. A longer id counts as an empty one, a longer type is cut. */
 #define MCPI_SSE_NAME_MAX 4096
 
 /* How much longer than the longest data a line may be: room for "data: " and a BOM. */
@@ -53,8 +53,7 @@ void mcpi_sse_reader_done(struct mcpi_sse_reader *reader);
 /* Read a piece. each is called for every event with data, and for one without data that
  * says an id or retry (data_len 0: it is only for who resumes). Borrowed for the call.
  * each may return negative: reading ends there with that status. MCP_E_LIMIT: longer
- * than event_bytes, or an id or a type that is too long; MCP_E_NOMEM. After a failure
- * it is only to be freed. */
+ * than event_bytes; MCP_E_NOMEM. After a failure it is only to be freed. */
 typedef int mcpi_sse_fn(void *user, const struct mcpi_sse_event *event);
 int mcpi_sse_reader_feed(struct mcpi_sse_reader *reader, const char *text, size_t len,
                          mcpi_sse_fn *each, void *user);

@@ -142,6 +142,29 @@ an_answer_in_two_pieces(void **state)
     place_close(p);
 }
 
+/* It is only not kept, and so not resumed from. */
+static void
+an_answer_behind_an_id_that_is_too_long(void **state)
+{
+    struct place *p = place_open(CELL_SESSION, NULL);
+    char *id = letters(5000);
+    struct visit v;
+
+    (void)state;
+    rig_call(&p->r, &p->c, NULL);
+    rig_take(&p->r, &v, "tools/call");
+    rig_head(&v, "200 OK", SSE, "");
+    visit_say(&v, "id: ");
+    visit_say(&v, id);
+    visit_say(&v, "\n");
+    rig_event(&v, rig_result(p->c.id, "fine"));
+    visit_close(&v);
+    rig_ends(&p->c, 0, "fine");
+    rig_works(&p->r);
+    free(id);
+    place_close(p);
+}
+
 static void
 an_answer_byte_by_byte(void **state)
 {
@@ -535,7 +558,7 @@ TEST_MAIN(TEST(a_body_that_is_too_long), TEST(an_event_that_is_too_long),
           TEST_AS("a_head_of_too_many_lines", a_head_that_is_too_long, in_lines),
           TEST_AS("a_head_line_without_an_end", a_head_that_is_too_long, in_one_line),
           TEST(a_stream_that_is_silent), TEST(an_answer_in_two_pieces),
-          TEST(an_answer_byte_by_byte),
+          TEST(an_answer_byte_by_byte), TEST(an_answer_behind_an_id_that_is_too_long),
           TEST(a_redirect_to_the_same_origin_takes_the_body_along),
           TEST(a_redirect_that_never_ends), TEST(E3_canceled_after_a_redirect),
           TEST(an_answer_before_the_request_was_read),

@@ -108,18 +108,24 @@ hear_event(void *user, const struct mcpi_sse_event *event)
 }
 
 static void
-ear_init(struct ear *ear)
+ear_init_with(struct ear *ear, size_t max_bytes)
 {
     *ear = (struct ear){.calls_left = -1};
     test_mem_init(&ear->mem);
     mcpi_buf_init(&ear->heard, NULL, 1000000);
     ear->reply = malloc(sizeof(*ear->reply));
     assert_non_null(ear->reply);
-    mcpi_http_reply_init(ear->reply, &ear->mem.allocator, MAX_BYTES, MAX_DEPTH);
+    mcpi_http_reply_init(ear->reply, &ear->mem.allocator, max_bytes, MAX_DEPTH);
     ear->reply->message = hear_message;
     ear->reply->marked = hear_mark;
     ear->reply->event = hear_event;
     ear->reply->user = ear;
+}
+
+static void
+ear_init(struct ear *ear)
+{
+    ear_init_with(ear, MAX_BYTES);
 }
 
 static void
@@ -636,6 +642,27 @@ D9_an_id_that_cannot_be_said_back_is_none(void **state)
     hears_id("id: \xc3\xa4\ndata:\n\n", "mark(\xc3\xa4) ", "\xc3\xa4");
 }
 
+/* Nor what it does not keep; and nothing else of the stream is lost. */
+static void
+D9_an_id_that_is_too_long_is_none_and_its_message_is_delivered(void **state)
+{
+    static const char before[] = "id: 1\ndata:\n\nid: ",
+                      after[] = "\ndata: " NEWS "\n\ndata: " ANSWER "\n\n";
+    char body[sizeof(before) + MCPI_SSE_NAME_MAX + sizeof(after)];
+    char id[MCPI_SSE_NAME_MAX + 2];
+    struct ear ear;
+
+    (void)state;
+    memset(id, 'x', sizeof(id));
+    id[sizeof(id) - 1] = '\0';
+    (void)snprintf(body, sizeof(body), "%s%s%s", before, id, after);
+    ear_init_with(&ear, sizeof(body));
+    assert_int_equal(ear_read(&ear, 200, EVENTS, body, strlen(body)), 0);
+    assert_string_equal(ear_heard(&ear), "mark(1) " NEWS " " ANSWER " ");
+    assert_string_equal(ear.last_id, "");
+    ear_done(&ear);
+}
+
 static int64_t
 retry_of(const char *body)
 {
@@ -1036,6 +1063,7 @@ TEST_MAIN(
     TEST(events_of_other_types_go_their_own_way),
     TEST(D8_the_last_id_is_kept_and_told_before_its_message),
     TEST(D9_an_id_that_cannot_be_said_back_is_none),
+    TEST(D9_an_id_that_is_too_long_is_none_and_its_message_is_delivered),
     TEST(D8_the_last_time_a_server_asks_for_counts),
     TEST(an_answer_that_resumes_keeps_what_was_said),
     TEST(an_answer_after_another_begins_with_an_empty_body),
