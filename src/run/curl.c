@@ -7,6 +7,9 @@
  * nothing of it is told any more, and it is removed as soon as libcurl returns. `sent`
  * (but for a hasty server) and `ended` are told after that, outside.
  *
+ * libcurl closes a connection that it keeps only when it looks for one. If none is looked
+ * for after the server has closed some, it is made to look: that is the sweep.
+ *
  *   waiting   started, not yet known to libcurl
  *   open      known to libcurl
  *   dead      aborted, still known to libcurl
@@ -25,7 +28,10 @@
 
 #define HEAD_BYTES 65536
 #define IDLE_CONNECTIONS 64
-#define SPARES 64 /* handles kept for the next requests */
+/* From when one of them is closed by the server, and between two sweeps: libcurl looks
+ * through them once a second at most. */
+#define SWEEP_PAUSE 1000000 /* us */
+#define SPARES 64           /* handles kept for the next requests */
 /* CURLMOPT_QUICK_EXIT of 8.20: to free it does not wait for names. Others refuse it. */
 #define QUICK_EXIT ((CURLMoption)21)
 
@@ -45,6 +51,7 @@ struct fetcher {
     CURLM *multi;
     struct stock stocks[STOCKS];
     struct mcpi_timer timer; /* libcurl's one timeout */
+    struct mcpi_timer sweep;
     struct mcpi_list waiting, open, dead;
     bool inside;    /* libcurl is at work, so that it may not be called */
     size_t handles; /* that it has */
@@ -336,6 +343,46 @@ on_timer(struct mcpi_timer *timer, int64_t now)
     (void)on_timeout(fetcher->multi, ms, fetcher);
 }
 
+/* ---- idle connections -------------------------------------------------------- */
+
+static void
+fetcher_sweep(struct fetcher *fetcher)
+{
+    CURL *sweeper = mcpi_curl_easy_new_sweeper(fetcher->stocks[NAMED].model);
+
+    if (!sweeper)
+        return;
+    if (curl_multi_add_handle(fetcher->multi, sweeper) == CURLM_OK) {
+        fetcher_act(fetcher, CURL_SOCKET_TIMEOUT, 0);
+        (void)curl_multi_remove_handle(fetcher->multi, sweeper);
+    }
+    curl_easy_cleanup(sweeper);
+}
+
+static void
+on_spoiled(void *user)
+{
+    struct fetcher *fetcher = user;
+    struct mcpi_loop *loop = fetcher->scene.loop;
+
+    if (!mcpi_timer_is_armed(&fetcher->sweep))
+        mcpi_timer_arm(mcpi_loop_timers(loop), &fetcher->sweep,
+                       mcpi_time_add(mcpi_loop_now(loop), SWEEP_PAUSE));
+}
+
+/* Again, until all are closed: libcurl may have looked just before. */
+static void
+on_sweep(struct mcpi_timer *timer, int64_t now)
+{
+    struct fetcher *fetcher = MCPI_CONTAINER(timer, struct fetcher, sweep);
+
+    (void)now;
+    if (fetcher->scene.watches.spoiled > 0)
+        fetcher_sweep(fetcher);
+    if (fetcher->scene.watches.spoiled > 0)
+        on_spoiled(fetcher);
+}
+
 /* ---- what a fetcher can do -------------------------------------------------- */
 
 static int
@@ -464,6 +511,7 @@ fetcher_init(struct fetcher *fetcher, const struct mcpi_curl_options *opt)
     fetcher->idle_connections = opt->idle_connections > 0 ? opt->idle_connections
                                                           : IDLE_CONNECTIONS;
     mcpi_timer_init(&fetcher->timer, on_timer);
+    mcpi_timer_init(&fetcher->sweep, on_sweep);
     mcpi_list_init(&fetcher->waiting);
     mcpi_list_init(&fetcher->open);
     mcpi_list_init(&fetcher->dead);
@@ -479,6 +527,7 @@ fetcher_init(struct fetcher *fetcher, const struct mcpi_curl_options *opt)
     scene->silent = on_silent;
     mcpi_list_init(&scene->sending);
     mcpi_curl_watches_init(&scene->watches, opt->loop, on_ready, fetcher);
+    scene->watches.on_spoiled = on_spoiled;
 }
 
 int
@@ -532,6 +581,7 @@ mcpi_curl_free(struct mcpi_fetcher *fetcher)
         stock_done(&self->stocks[i]);
     curl_slist_free_all(self->names);
     mcpi_timer_disarm(mcpi_loop_timers(self->scene.loop), &self->timer);
+    mcpi_timer_disarm(mcpi_loop_timers(self->scene.loop), &self->sweep);
     mcpi_curl_watches_done(&self->scene.watches);
     mcpi_curl_url_unref(self->scene.url);
     mcpi_free(self->scene.mem, self);

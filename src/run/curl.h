@@ -39,7 +39,7 @@ struct mcpi_curl_options {
     int64_t connect_us; /* name, connection and TLS: 10 s */
     size_t head_bytes;  /* longest head of an answer, with all that is provisional and
                            all trailers: 64 KiB */
-    size_t idle_connections; /* kept for later: 64 */
+    size_t idle_connections; /* kept for later, until the server closes them: 64 */
     /* For tests. Names whose addresses are known: lines "host:port:address", with more
      * addresses behind commas, NULL at the end. And who is told where each connection
      * goes, and may send it elsewhere: *address is a copy with room for any; what it was

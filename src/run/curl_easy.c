@@ -190,6 +190,31 @@ mcpi_curl_easy_new_anonymous(CURL *easy)
     return anonymous;
 }
 
+static curl_socket_t
+open_nothing(void *user, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    (void)user;
+    (void)purpose;
+    (void)address;
+    return CURL_SOCKET_BAD;
+}
+
+/* An address, so that no name is looked up. */
+CURL *
+mcpi_curl_easy_new_sweeper(CURL *easy)
+{
+    CURL *sweeper = curl_easy_duphandle(easy);
+
+    if (!sweeper)
+        return NULL;
+    (void)curl_easy_setopt(sweeper, CURLOPT_OPENSOCKETFUNCTION, open_nothing);
+    if (curl_easy_setopt(sweeper, CURLOPT_NOPROXY, "*") == CURLE_OK &&
+        curl_easy_setopt(sweeper, CURLOPT_URL, "http://127.0.0.1/") == CURLE_OK)
+        return sweeper;
+    curl_easy_cleanup(sweeper);
+    return NULL;
+}
+
 /* ---- endings ---------------------------------------------------------------- */
 
 /* A line of a head that is too long is "out of memory" to older versions, and chunks

@@ -16,6 +16,10 @@ int mcpi_curl_easy_new(const struct mcpi_curl_options *opt, CURL **ret_easy,
  * that were made with one apart from its own. NULL: no memory. */
 CURL *mcpi_curl_easy_new_anonymous(CURL *easy);
 
+/* One more, whose request fails because it opens no socket, after libcurl has looked
+ * through the connections that it keeps. NULL: no memory. */
+CURL *mcpi_curl_easy_new_sweeper(CURL *easy);
+
 /* The status and the sentence for how a transfer ended, if nothing of ours ended it.
  * text: libcurl's own, may be ""; open_errno: why there was no socket, or 0. The
  * sentence goes to why, cut to size. */

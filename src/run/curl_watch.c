@@ -11,6 +11,7 @@
 #include "run/fd.h"
 
 #define ROOM_FIRST 64
+#define DROPPED_BYTES 256 /* more than a last word of TLS */
 
 struct mcpi_curl_watch {
     uv_poll_t poll;
@@ -20,8 +21,9 @@ struct mcpi_curl_watch {
     bool ours;   /* opened here; else libcurl closes it, and not before it says so */
     bool begun;  /* poll is a handle of libuv's */
     bool closed; /* uv_close was called: nothing more of it */
-    int wanted;  /* UV_READABLE, UV_WRITABLE; 0: libcurl waits for nothing */
-    int armed;   /* what libuv looks at */
+    bool spoiled;
+    int wanted; /* UV_READABLE, UV_WRITABLE; 0: libcurl waits for nothing */
+    int armed;  /* what libuv looks at */
     enum mcpi_address_kind kind; /* as it was marked */
 };
 
@@ -70,6 +72,7 @@ static void
 watch_drop(struct mcpi_curl_watch *watch)
 {
     watch->watches->table[watch->fd] = NULL;
+    watch->watches->spoiled -= watch->spoiled;
     watch->closed = true;
     if (watch->begun)
         uv_close((uv_handle_t *)&watch->poll, on_closed);
@@ -135,12 +138,23 @@ watch_arm(struct mcpi_curl_watch *watch, int events)
 
 /* Something comes on a connection that nobody uses: most likely its end. A request that
  * was written to it now would be lost; so writing fails, and libcurl takes another one.
- * It would find out by itself, but not always: 8.22 looks only once a second. */
+ * It would find out by itself, but not always: 8.22 looks only once a second, and 7.88
+ * takes one for alive as long as the last word of TLS can be read. */
 static void
 watch_spoil(struct mcpi_curl_watch *watch)
 {
+    struct mcpi_curl_watches *watches = watch->watches;
+    char dropped[DROPPED_BYTES];
+
     (void)watch_arm(watch, 0);
     (void)shutdown(watch->fd, SHUT_RDWR); /* or it has failed already */
+    (void)recv(watch->fd, dropped, sizeof(dropped), MSG_DONTWAIT);
+    if (watch->spoiled)
+        return;
+    watch->spoiled = true;
+    watches->spoiled++;
+    if (watches->on_spoiled)
+        watches->on_spoiled(watches->user);
 }
 
 /* An error of the socket (libuv has stopped the handle then) is for libcurl to find: it

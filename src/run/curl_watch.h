@@ -23,9 +23,12 @@ struct mcpi_curl_watches {
     struct mcpi_loop *loop;
     /* events: CURL_CSELECT_*. Anything may be done in it but done. */
     void (*ready)(void *user, int fd, int events);
+    /* A connection was spoiled: something came on it while it was idle. NULL ok. */
+    void (*on_spoiled)(void *user);
     void *user;
     struct mcpi_curl_watch **table; /* by descriptor; NULL: not watched */
     size_t room;
+    size_t spoiled; /* those that are not closed yet */
 };
 
 void mcpi_curl_watches_init(struct mcpi_curl_watches *watches, struct mcpi_loop *loop,

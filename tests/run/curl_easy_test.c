@@ -3,6 +3,8 @@
 
 #include <openssl/pem.h>
 
+#include "run/curl_easy.h"
+
 /* A request that the script has, greeted and read, is answered. */
 static void
 expect_answer(struct world *w, struct answer *a, struct visit *v)
@@ -23,6 +25,28 @@ expect_unsent(struct world *w, struct answer *a)
     assert_int_equal(a->fault.status, MCP_E_SEND_FAILED);
     assert_true(a->fault.unsent);
     assert_int_equal(a->sent + a->heads, 0);
+}
+
+/* Whatever proxy there is, and whoever listens at its address. */
+static void
+a_sweeper_opens_no_socket(void **state)
+{
+    struct mcpi_curl_options opt = {.loop = NULL};
+    struct http_script script;
+    CURL *model, *sweeper;
+    mcp_error err;
+
+    (void)state;
+    http_script_open(&script, NULL, NULL);
+    opt.proxy = script.url;
+    assert_int_equal(mcpi_curl_easy_new(&opt, &model, &err), 0);
+    sweeper = mcpi_curl_easy_new_sweeper(model);
+    assert_non_null(sweeper);
+    assert_int_equal(curl_easy_perform(sweeper), CURLE_COULDNT_CONNECT);
+    assert_false(http_script_is_visited(&script, 0));
+    curl_easy_cleanup(sweeper);
+    curl_easy_cleanup(model);
+    http_script_close(&script);
 }
 
 /* ---- the server's certificate ----------------------------------------------- */
@@ -678,7 +702,8 @@ TEST_MAIN(TEST(a_certificate_of_the_given_authority_is_trusted),
           TEST(any_certificate_will_do_if_that_is_asked_for),
           TEST(a_connection_of_tls_is_used_again), TEST(a_client_shows_its_certificate),
           TEST(B5_a_key_that_does_not_open_sends_nothing),
-          TEST(who_is_anonymous_shows_none), TEST(who_is_anonymous_resumes_nothing),
+          TEST(a_sweeper_opens_no_socket), TEST(who_is_anonymous_shows_none),
+          TEST(who_is_anonymous_resumes_nothing),
           TEST(who_is_anonymous_needs_no_certificate_to_be_there),
           TEST(a_proxy_is_asked_for_the_whole_url),
           TEST(some_hosts_are_reached_without_a_proxy),

@@ -1,6 +1,8 @@
 /* run/curl_test.c - many requests, their connections, and who does what from where */
 #include "run/curl_fixture.h"
 
+#include <dirent.h>
+
 static void
 a_post_and_its_answer(void **state)
 {
@@ -207,6 +209,104 @@ only_so_many_idle_connections_are_kept(void **state)
     }
     assert_in_range(kept, 1, 3);
     world_close(&w);
+}
+
+static int
+count_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    int count = -1; /* the folder's own */
+
+    assert_non_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+enum { BURST = 65 };
+
+static void
+burst(struct world *w, struct visit *visits)
+{
+    struct answer answers[BURST];
+
+    memset(answers, 0, sizeof(answers));
+    for (int i = 0; i < BURST; i++)
+        answer_post(&answers[i], w, "{}");
+    for (int i = 0; i < BURST; i++) {
+        visit_accept(&visits[i], &w->script);
+        visit_read(&visits[i]);
+    }
+    for (int i = 0; i < BURST; i++)
+        visit_answer(&visits[i], "200 OK", NULL, "");
+    for (int i = 0; i < BURST; i++)
+        world_until(w, &answers[i].ended, 1);
+}
+
+static void
+until_descriptors(struct world *w, int count)
+{
+    int64_t until = mcpi_loop_clock() + (int64_t)SOON * 1000;
+    struct pollfd one = {.fd = mcpi_loop_fd(w->loop), .events = POLLIN};
+    int ms;
+
+    while (count_descriptors() > count) {
+        assert_int_equal(mcpi_loop_step(w->loop), 0);
+        ms = mcpi_loop_timeout_ms(w->loop);
+        (void)poll(&one, 1, ms >= 0 && ms < 1000 ? ms : 1000);
+        if (mcpi_loop_clock() > until)
+            fail_msg("%d descriptors are left", count_descriptors() - count);
+    }
+}
+
+/* Also beside one that is open. Nothing more is asked for. */
+static void
+closed_ones_are_let_go(const struct tls_pair *pair)
+{
+    const struct mcpi_curl_options opt = {.ca_file = pair ? pair->certificate : NULL};
+    struct visit visits[BURST], v;
+    struct answer a = {.w = NULL};
+    struct world w;
+    int before;
+
+    world_open_as(&w, opt, pair);
+    before = count_descriptors();
+    burst(&w, visits);
+    for (int i = 0; i < BURST; i++)
+        visit_close(&visits[i]);
+    until_descriptors(&w, before);
+    world_step(&w, 3);
+    assert_int_equal(mcpi_loop_timeout_ms(w.loop), -1); /* there is no more to do */
+    answer_post(&a, &w, "{}");
+    visit_accept(&v, &w.script);
+    visit_read(&v);
+    visit_begin_chunks(&v, "200 OK", "text/event-stream");
+    world_until(&w, &a.heads, 1);
+    before = count_descriptors();
+    burst(&w, visits);
+    for (int i = 0; i < BURST; i++)
+        visit_close(&visits[i]);
+    until_descriptors(&w, before);
+    visit_chunk(&v, "");
+    world_until(&w, &a.ended, 1);
+    assert_false(a.faulty);
+    visit_close(&v);
+    world_close(&w);
+}
+
+static void
+idle_ones_that_the_server_closes_are_let_go(void **state)
+{
+    (void)state;
+    closed_ones_are_let_go(NULL);
+}
+
+static void
+idle_ones_with_TLS_that_the_server_closes_are_let_go(void **state)
+{
+    (void)state;
+    closed_ones_are_let_go(tls_pair_shared());
 }
 
 static void
@@ -511,6 +611,8 @@ TEST_MAIN(TEST(a_post_and_its_answer), TEST(F10_what_was_posted_first_comes_firs
           TEST(a_connection_is_used_again), TEST(one_that_the_server_has_closed_is_not),
           TEST(open_streams_leave_room_for_connections_that_are_kept),
           TEST(only_so_many_idle_connections_are_kept),
+          TEST(idle_ones_that_the_server_closes_are_let_go),
+          TEST(idle_ones_with_TLS_that_the_server_closes_are_let_go),
           TEST(many_at_a_time_get_their_own_answers),
           TEST(an_open_stream_lets_the_loop_sleep),
           TEST(B29_a_post_that_may_have_arrived_is_not_sent_again),

@@ -16,6 +16,7 @@ struct world {
     struct mcpi_loop *loop;
     struct mcpi_curl_watches watches;
     int fd, events, times; /* what was told last, and how often */
+    int spoiled;
     void (*then)(struct world *w);
 };
 
@@ -32,12 +33,21 @@ on_ready(void *user, int fd, int events)
 }
 
 static void
+on_spoiled(void *user)
+{
+    struct world *w = user;
+
+    w->spoiled++;
+}
+
+static void
 world_open(struct world *w)
 {
     memset(w, 0, sizeof(*w));
     test_mem_init(&w->mem);
     assert_int_equal(mcpi_loop_new(&w->mem.allocator, NULL, &w->loop), 0);
     mcpi_curl_watches_init(&w->watches, w->loop, on_ready, w);
+    w->watches.on_spoiled = on_spoiled;
 }
 
 static void
@@ -143,6 +153,7 @@ an_idle_socket_on_which_something_comes_is_spoiled(void **state)
 {
     int fd, other;
     struct world w;
+    char byte;
 
     (void)state;
     world_open(&w);
@@ -153,10 +164,14 @@ an_idle_socket_on_which_something_comes_is_spoiled(void **state)
     assert_int_equal(told(&w), 0);
     assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), 1); /* it can be used again */
     assert_int_equal(write(other, "x", 1), 1);
+    assert_int_equal(w.spoiled, 0);
     assert_int_equal(told(&w), 0);
     for (int i = 0; i < 3; i++)
         assert_int_equal(mcpi_loop_step(w.loop), 0);
+    assert_int_equal(w.spoiled, 1);
+    assert_int_equal(w.watches.spoiled, 1);
     assert_int_equal(mcpi_loop_timeout_ms(w.loop), -1); /* it can sleep */
+    assert_int_equal(recv(fd, &byte, 1, MSG_PEEK), 0);  /* nothing looks alive */
     assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), -1);
     assert_int_equal(errno, EPIPE);
     set(&w, fd, CURL_POLL_IN); /* and who uses it again finds out */
@@ -164,6 +179,8 @@ an_idle_socket_on_which_something_comes_is_spoiled(void **state)
     mcpi_curl_watches_close(&w.watches, fd);
     close(other);
     assert_int_equal(told(&w), 0);
+    assert_int_equal(w.spoiled, 1); /* once, and it is closed */
+    assert_int_equal(w.watches.spoiled, 0);
     world_close(&w);
 }
 
