@@ -10,6 +10,9 @@
 #include "api/custom.h"
 #include "api/request.h"
 
+/* The log names one request without a worker in that time: clients can make others. */
+#define MCPI_STARVED_QUIET_MAX INT64_C(60000000)
+
 /* ---- arguments ---------------------------------------------------------- */
 
 /* Of a method of the program's own, whose callers are programs: an error. */
@@ -88,6 +91,20 @@ on_work(struct mcpi_job *job)
 }
 
 static void
+starved_log(const mcp_request *req, int status)
+{
+    struct mcpi_host *host = req->host;
+    int64_t now = mcpi_loop_now(host->inside);
+    bool quiet = now < host->starved_quiet_until;
+
+    MCPI_LOG(&host->log, quiet ? MCP_LOG_DEBUG : MCP_LOG_ERROR,
+             "no worker for %s %s: %s", mcp_request_method(req), mcp_request_name(req),
+             mcp_status_text(status));
+    if (!quiet)
+        host->starved_quiet_until = mcpi_time_add(now, MCPI_STARVED_QUIET_MAX);
+}
+
+static void
 handler_submit(mcp_request *req)
 {
     int r;
@@ -96,8 +113,7 @@ handler_submit(mcp_request *req)
     r = mcpi_pool_submit(req->host->pool, &req->job);
     if (r == 0)
         return;
-    MCPI_LOG(&req->host->log, MCP_LOG_ERROR, "no worker for %s %s: %s",
-             mcp_request_method(req), mcp_request_name(req), mcp_status_text(r));
+    starved_log(req, r);
     mcpi_request_refuse(req, MCPI_RPC_INTERNAL_ERROR, "No worker is free");
     (void)mcpi_request_end(req, MCP_E_PEER);
 }

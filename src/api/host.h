@@ -38,7 +38,8 @@ struct mcpi_host {
     struct mcpi_engine *engine; /* loop only */
     struct mcpi_pool *pool;     /* NULL: no handler wants a worker */
     struct mcpi_tally tally;
-    size_t live; /* requests that are not home; loop only */
+    size_t live;                 /* requests that are not home; loop only */
+    int64_t starved_quiet_until; /* handler.c, of its log; loop only */
     /* A request is home: there is one less. [loop] */
     void (*went_home)(struct mcpi_host *host);
     pthread_mutex_t request_locks[MCPI_REQUEST_LOCKS]; /* see mcpi_request_lock */

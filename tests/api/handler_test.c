@@ -455,6 +455,53 @@ start_in(struct test_mem *mem, void *user)
     raw_flow(mem, &MCP_TOOL(.name = "start", .start = start_at_once, .user = &h), NULL);
 }
 
+/* ---- no threads --------------------------------------------------------- */
+
+static size_t
+count_logged(struct raw *raw, const char *part)
+{
+    size_t count = 0;
+
+    pthread_mutex_lock(&raw_log_lock);
+    for (const char *at = strstr(raw->log, part); at; at = strstr(at + 1, part))
+        count++;
+    pthread_mutex_unlock(&raw_log_lock);
+    return count;
+}
+
+static void
+call_without_workers(struct raw *raw, int times)
+{
+    for (int i = 0; i < times; i++) {
+        raw_call(raw, "1", "note", NULL);
+        raw_expect(raw, "No worker is free");
+    }
+}
+
+static void
+that_no_worker_can_be_started_is_logged_once_a_minute(void **state)
+{
+    const struct mcpi_pool_options no_thread = {.stack = SIZE_MAX / 4};
+    struct handler h = {.timer = NULL};
+    struct mcpi_pool *pool;
+    struct raw raw;
+
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    raw_tool(&raw, MCP_TOOL(.name = "note", .run = note_run, .user = &h));
+    pool = raw.server->trunk.host.pool;
+    assert_int_equal(mcpi_pool_new(&no_thread, &raw.server->trunk.host.pool), 0);
+    raw_start(&raw, RAW_MODERN);
+    raw_hold_time(&raw);
+    call_without_workers(&raw, 20);
+    assert_int_equal(count_logged(&raw, "no worker for tools/call note"), 1);
+    virtual_clock_pass(&raw.clock, 60000);
+    call_without_workers(&raw, 20);
+    assert_int_equal(count_logged(&raw, "no worker for tools/call note"), 2);
+    assert_int_equal(atomic_load(&h.runs), 0);
+    assert_int_equal(mcpi_pool_free(pool, 0), 0);
+    raw_done(&raw);
+}
+
 static void
 each_allocation_may_fail(void **state)
 {
@@ -472,4 +519,5 @@ TEST_MAIN(TEST_ERAS(arguments_that_do_not_fit_are_told_to_the_model),
           TEST_ERAS(F5_C6_a_deaf_handler_holds_only_itself),
           TEST(F10_an_answer_that_is_home_first_wins), TEST_ERAS(F34_a_run_has_a_limit),
           TEST_ERAS(F38_over_the_limit_is_refused_and_cancels_are_read),
+          TEST_ERAS(that_no_worker_can_be_started_is_logged_once_a_minute),
           TEST(each_allocation_may_fail))
