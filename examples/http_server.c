@@ -25,11 +25,35 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- who asks ---------------------------------------------------------------------- */
 
+/* Takes equally long for all texts of that length: strcmp would tell a stranger how much
+ * of a guessed token is right. */
+static bool
+is_token(const char *given, const char *token)
+{
+    size_t length = strlen(token);
+    unsigned char differ = 0;
+
+    if (strlen(given) != length)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        differ |= (unsigned char)(given[i] ^ token[i]);
+    return differ == 0;
+}
+
 static struct user *
-find_user(const char *key, bool by_token)
+find_by_token(const char *given)
 {
     for (size_t i = 0; i < user_count; i++)
-        if (strcmp(by_token ? users[i].token : users[i].name, key) == 0)
+        if (is_token(given, users[i].token))
+            return &users[i];
+    return NULL;
+}
+
+static struct user *
+find_by_name(const char *name)
+{
+    for (size_t i = 0; i < user_count; i++)
+        if (strcmp(users[i].name, name) == 0)
             return &users[i];
     return NULL;
 }
@@ -42,7 +66,7 @@ identify(void *user, const mcp_http_request *request, mcp_http_ticket *ticket)
 
     (void)user;
     if (given && strncmp(given, "Bearer ", 7) == 0)
-        who = find_user(given + 7, true);
+        who = find_by_token(given + 7);
     if (who)
         mcp_http_allow(ticket, who->name);
     else
@@ -63,7 +87,7 @@ static const mcp_field note_fields[] = {
 static int
 remember(mcp_request *req, mcp_result *out, void *user)
 {
-    struct user *who = find_user(mcp_request_principal(req), false);
+    struct user *who = find_by_name(mcp_request_principal(req));
     struct note note;
     int r;
 
@@ -80,7 +104,7 @@ remember(mcp_request *req, mcp_result *out, void *user)
 static int
 recall(mcp_request *req, mcp_result *out, void *user)
 {
-    struct user *who = find_user(mcp_request_principal(req), false);
+    struct user *who = find_by_name(mcp_request_principal(req));
     int r;
 
     (void)user;
