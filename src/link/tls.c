@@ -18,6 +18,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "run/tls_ciphers.h"
 
 #define RECORD 16384 /* plain text of one record at the most */
 
@@ -143,16 +144,19 @@ context_load(struct mcpi_tls_context *c, const char *certificate, const char *ke
 }
 
 /* Sessions are resumed by tickets, which we need not remember. */
-static void
+static int
 context_set(SSL_CTX *ctx)
 {
-    (void)SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
+    if (SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1 ||
+        SSL_CTX_set_cipher_list(ctx, MCPI_TLS_CIPHERS) != 1)
+        return MCP_E_NOMEM;
     (void)SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                        SSL_OP_CIPHER_SERVER_PREFERENCE);
     (void)SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
     (void)SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_alpn_select_cb(ctx, on_protocols, NULL);
     SSL_CTX_set_default_passwd_cb(ctx, on_password);
+    return 0;
 }
 
 int
@@ -170,13 +174,14 @@ mcpi_tls_context_new(const mcp_allocator *mem, const char *certificate, const ch
     atomic_init(&c->refs, 1);
     c->method = bio_method_new();
     c->ctx = SSL_CTX_new(TLS_server_method());
-    if (!c->method || !c->ctx) {
-        r = mcpi_error_set(err, r, "%s", mcp_status_text(r));
-    } else {
-        context_set(c->ctx);
+    if (c->method && c->ctx)
+        r = context_set(c->ctx);
+    if (r == 0)
         r = context_load(c, certificate, key, err);
-    }
+    else
+        (void)mcpi_error_set(err, r, "%s", mcp_status_text(r));
     if (r < 0) {
+        ERR_clear_error();
         mcpi_tls_context_unref(c);
         return r;
     }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "run/tls_ciphers.h"
 
 #define CONNECT_MS 10000
 #define RECEIVE_BYTES 4096L  /* before 8.7 each open request has such a buffer */
@@ -41,6 +42,8 @@ static const struct {
     {CURLOPT_FOLLOWLOCATION, 0},
     {CURLOPT_SUPPRESS_CONNECT_HEADERS, 1},
     {CURLOPT_NETRC, CURL_NETRC_IGNORED},
+    {CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2}, /* or newer */
+    {CURLOPT_PROXY_SSLVERSION, CURL_SSLVERSION_TLSv1_2},
     {CURLOPT_BUFFERSIZE, RECEIVE_BYTES},
     {CURLOPT_UPLOAD_BUFFERSIZE, SEND_BYTES},
     {CURLOPT_TCP_NODELAY, 1},
@@ -118,6 +121,15 @@ easy_set_authorities(CURL *easy, const char *file, const char *path)
     return code;
 }
 
+/* The names are OpenSSL's: with another library it has its own list. */
+static const char *
+ciphers(void)
+{
+    const char *library = curl_version_info(CURLVERSION_NOW)->ssl_version;
+
+    return library && strncmp(library, "OpenSSL/", 8) == 0 ? MCPI_TLS_CIPHERS : NULL;
+}
+
 static CURLcode
 easy_set_texts(CURL *easy, const struct mcpi_curl_options *opt)
 {
@@ -125,9 +137,13 @@ easy_set_texts(CURL *easy, const struct mcpi_curl_options *opt)
         CURLoption option;
         const char *text;
     } texts[] = {
-        {CURLOPT_PROTOCOLS_STR, "http,https"},  {CURLOPT_PROXY, opt->proxy},
-        {CURLOPT_SSLCERT, opt->cert_file},      {CURLOPT_SSLKEY, opt->key_file},
+        {CURLOPT_PROTOCOLS_STR, "http,https"},
+        {CURLOPT_PROXY, opt->proxy},
+        {CURLOPT_SSLCERT, opt->cert_file},
+        {CURLOPT_SSLKEY, opt->key_file},
         {CURLOPT_KEYPASSWD, opt->key_password},
+        {CURLOPT_SSL_CIPHER_LIST, ciphers()},
+        {CURLOPT_PROXY_SSL_CIPHER_LIST, ciphers()},
     };
     CURLcode code = easy_set_authorities(easy, opt->ca_file, opt->ca_path);
 

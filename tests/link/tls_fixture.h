@@ -18,6 +18,7 @@
 #include "link/tls.h"
 #include "support/test.h"
 
+/* Where a key and its certificate are. */
 struct tls_files {
     char folder[32];
     char certificate[64], key[64];
@@ -43,9 +44,8 @@ tls_certificate_make(EVP_PKEY *key)
 }
 
 static inline void
-tls_files_open(struct tls_files *files)
+tls_files_open(struct tls_files *files, EVP_PKEY *key)
 {
-    EVP_PKEY *key = EVP_EC_gen("P-256");
     X509 *x;
     FILE *file;
 
@@ -75,17 +75,24 @@ tls_files_close(struct tls_files *files)
     assert_int_equal(rmdir(files->folder), 0);
 }
 
+/* With this key, which is freed. */
 static inline struct mcpi_tls_context *
-tls_context(const mcp_allocator *mem)
+tls_context_of(const mcp_allocator *mem, EVP_PKEY *key)
 {
     struct mcpi_tls_context *context = NULL;
     struct tls_files files;
 
-    tls_files_open(&files);
+    tls_files_open(&files, key);
     assert_int_equal(
         mcpi_tls_context_new(mem, files.certificate, files.key, &context, NULL), 0);
     tls_files_close(&files);
     return context;
+}
+
+static inline struct mcpi_tls_context *
+tls_context(const mcp_allocator *mem)
+{
+    return tls_context_of(mem, EVP_EC_gen("P-256"));
 }
 
 /* ---- a client -------------------------------------------------------------------- */

@@ -12,16 +12,23 @@ struct fixture {
     int status; /* what our side said last */
 };
 
+/* With a certificate for this key. */
 static void
-fixture_open(struct fixture *f, int version)
+fixture_open_as(struct fixture *f, int version, EVP_PKEY *key)
 {
     memset(f, 0, sizeof(*f));
     test_mem_init(&f->mem);
-    f->context = tls_context(&f->mem.allocator);
+    f->context = tls_context_of(&f->mem.allocator, key);
     assert_int_equal(mcpi_tls_new(f->context, &f->tls), 0);
     mcpi_buf_init(&f->plain, &f->mem.allocator, 1 << 24);
     mcpi_buf_init(&f->wire, &f->mem.allocator, 1 << 24);
     tls_client_open(&f->client, version);
+}
+
+static void
+fixture_open(struct fixture *f, int version)
+{
+    fixture_open_as(f, version, EVP_EC_gen("P-256"));
 }
 
 static void
@@ -118,6 +125,42 @@ versions_before_1_2_are_refused(void **state)
     assert_false(mcpi_tls_is_ready(f.tls));
     ERR_clear_error();
     fixture_close(&f);
+}
+
+/* Does a client of TLS 1.2 that offers this alone come in? */
+static bool
+lets_in(const char *cipher)
+{
+    struct fixture f;
+    bool is_in;
+
+    fixture_open_as(&f, TLS1_2_VERSION, EVP_RSA_gen(2048));
+    assert_int_equal(SSL_set_cipher_list(f.client.ssl, cipher), 1);
+    is_in = shake(&f, 65536) == -1;
+    assert_int_equal(is_in, mcpi_tls_is_ready(f.tls));
+    ERR_clear_error();
+    fixture_close(&f);
+    return is_in;
+}
+
+static void
+without_forward_secrecy_or_authenticated_encryption_it_is_refused(void **state)
+{
+    static const char *const weak[] = {
+        "AES128-SHA",           "AES128-SHA256",           "AES256-SHA256",
+        "AES128-GCM-SHA256",    "AES256-GCM-SHA384",       "ECDHE-RSA-AES128-SHA",
+        "ECDHE-RSA-AES256-SHA", "ECDHE-RSA-AES128-SHA256", "ECDHE-RSA-AES256-SHA384"};
+    static const char *const strong[] = {"ECDHE-RSA-AES128-GCM-SHA256",
+                                         "ECDHE-RSA-AES256-GCM-SHA384",
+                                         "ECDHE-RSA-CHACHA20-POLY1305"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(weak) / sizeof(weak[0]); i++)
+        if (lets_in(weak[i]))
+            fail_msg("%s is let in", weak[i]);
+    for (size_t i = 0; i < sizeof(strong) / sizeof(strong[0]); i++)
+        if (!lets_in(strong[i]))
+            fail_msg("%s is refused", strong[i]);
 }
 
 static void
@@ -284,8 +327,8 @@ bad_files_are_named(void **state)
     FILE *file;
 
     (void)state;
-    tls_files_open(&files);
-    tls_files_open(&other);
+    tls_files_open(&files, EVP_EC_gen("P-256"));
+    tls_files_open(&other, EVP_EC_gen("P-256"));
     expect_error("/no/such/file", files.key, "/no/such/file");
     expect_error(files.certificate, "/no/such/file", "/no/such/file");
     expect_error(files.key, files.key, "certificate");
@@ -339,7 +382,7 @@ each_allocation_may_fail(void **state)
     struct tls_files files;
 
     (void)state;
-    tls_files_open(&files);
+    tls_files_open(&files, EVP_EC_gen("P-256"));
     assert_int_equal(test_each_allocation_fails(flow, &files), 2);
     tls_files_close(&files);
 }
@@ -368,7 +411,9 @@ without_memory_for_its_text_a_session_breaks(void **state)
 }
 
 TLS_TEST_MAIN(TEST(text_passes_both_ways_in_any_pieces),
-              TEST(versions_before_1_2_are_refused), TEST(much_text_comes_whole),
+              TEST(versions_before_1_2_are_refused),
+              TEST(without_forward_secrecy_or_authenticated_encryption_it_is_refused),
+              TEST(much_text_comes_whole),
               TEST(close_notify_is_the_end_behind_what_was_said),
               TEST(nothing_is_sent_before_the_handshake),
               TEST(what_is_no_tls_breaks_the_session_and_nothing_else),

@@ -169,6 +169,85 @@ a_connection_of_tls_is_used_again(void **state)
     tls_pair_remove(&pair);
 }
 
+/* ---- versions and ciphers --------------------------------------------------- */
+
+static void
+expect_strong(const SSL_CIPHER *cipher)
+{
+    int exchange = SSL_CIPHER_get_kx_nid(cipher);
+
+    if (!SSL_CIPHER_is_aead(cipher) ||
+        (exchange != NID_kx_ecdhe && exchange != NID_kx_dhe && exchange != NID_kx_any))
+        fail_msg("%s is offered", SSL_CIPHER_get_name(cipher));
+}
+
+static void
+nothing_is_offered_without_forward_secrecy_and_authenticated_encryption(void **state)
+{
+    struct answer a = {.w = NULL};
+    STACK_OF(SSL_CIPHER) * offered;
+    struct tls_pair pair;
+    struct world w;
+    struct visit v;
+
+    (void)state;
+    tls_pair_make(&pair);
+    world_open_as(&w, (struct mcpi_curl_options){.ca_file = pair.certificate}, &pair);
+    answer_post(&a, &w, "{}");
+    visit_accept(&v, &w.script);
+    offered = SSL_get_client_ciphers(v.tls);
+    assert_true(sk_SSL_CIPHER_num(offered) > 0);
+    for (int i = 0; i < sk_SSL_CIPHER_num(offered); i++)
+        expect_strong(sk_SSL_CIPHER_value(offered, i));
+    expect_answer(&w, &a, &v);
+    world_close(&w);
+    tls_pair_remove(&pair);
+}
+
+/* By a server that is weakened so. */
+static void
+expect_refused(void (*weaken)(SSL_CTX *server))
+{
+    struct answer a = {.w = NULL};
+    struct tls_pair pair;
+    struct world w;
+    struct visit v;
+
+    tls_pair_make(&pair);
+    world_open_as(&w, (struct mcpi_curl_options){.ca_file = pair.certificate}, &pair);
+    weaken(w.script.tls);
+    answer_post(&a, &w, "{}");
+    visit_accept_plain(&v, &w.script);
+    assert_false(visit_greet(&v));
+    visit_close(&v);
+    expect_unsent(&w, &a);
+    world_close(&w);
+    tls_pair_remove(&pair);
+}
+
+static void
+have_only_tls_1_1(SSL_CTX *server)
+{
+    SSL_CTX_set_security_level(server, 0);
+    assert_int_equal(SSL_CTX_set_min_proto_version(server, TLS1_VERSION), 1);
+    assert_int_equal(SSL_CTX_set_max_proto_version(server, TLS1_1_VERSION), 1);
+}
+
+static void
+have_only_cbc(SSL_CTX *server)
+{
+    assert_int_equal(SSL_CTX_set_max_proto_version(server, TLS1_2_VERSION), 1);
+    assert_int_equal(SSL_CTX_set_cipher_list(server, "ECDHE-ECDSA-AES128-SHA"), 1);
+}
+
+static void
+a_server_without_strong_tls_is_sent_nothing(void **state)
+{
+    (void)state;
+    expect_refused(have_only_tls_1_1);
+    expect_refused(have_only_cbc);
+}
+
 /* ---- our certificate -------------------------------------------------------- */
 
 /* The key of a pair once more, behind a password. */
@@ -700,6 +779,8 @@ TEST_MAIN(TEST(a_certificate_of_the_given_authority_is_trusted),
           TEST(B5_a_certificate_of_somebody_else_is_not),
           TEST(B5_a_certificate_for_another_name_is_not),
           TEST(any_certificate_will_do_if_that_is_asked_for),
+          TEST(nothing_is_offered_without_forward_secrecy_and_authenticated_encryption),
+          TEST(a_server_without_strong_tls_is_sent_nothing),
           TEST(a_connection_of_tls_is_used_again), TEST(a_client_shows_its_certificate),
           TEST(B5_a_key_that_does_not_open_sends_nothing),
           TEST(a_sweeper_opens_no_socket), TEST(who_is_anonymous_shows_none),
