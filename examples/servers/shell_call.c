@@ -20,6 +20,9 @@
  * to its own limit. */
 #define LINES_SHOWN 1000
 
+#define VALUE_MAX 65536 /* bytes of a variable; the kernel takes twice as much */
+#define FOLDER_MAX 4095 /* bytes of a path, as the kernel has it */
+
 enum { OUT, ERR, STREAMS };
 
 struct stream {
@@ -34,7 +37,6 @@ struct call {
     const struct shell_tool *tool;
     char **words, **env;
     char *cwd, *input;
-    size_t input_length;
     struct stream streams[STREAMS];
 };
 
@@ -170,30 +172,45 @@ call_answer(struct call *call, const mcp_command_result *result, bool timed_out,
 
 /* ---- the command ---------------------------------------------------------------- */
 
+/* "NAME=value". A value that begins like a function was one to shells of old. */
 static int
-call_fill_env(struct call *call, const mcp_json *arguments, mcp_error *err)
+call_fill_variable(struct call *call, const char *name, const char *text,
+                   char **ret_entry, mcp_error *err)
+{
+    const struct shell_text_bound bound = {name, VALUE_MAX};
+    char *value;
+    int r;
+
+    *ret_entry = NULL;
+    r = shell_template_fill(call->tool, mcp_request_arguments(call->req), &bound, text,
+                            &value, err);
+    if (r < 0 || !value)
+        return r;
+    if (shell_has_argument(text) && strncmp(value, "()", 2) == 0)
+        r = shell_fault(err, "%s must not begin with ()", name);
+    else if (asprintf(ret_entry, "%s=%s", name, value) < 0)
+        r = MCP_E_NOMEM;
+    free(value);
+    return r;
+}
+
+static int
+call_fill_env(struct call *call, mcp_error *err)
 {
     const mcp_json *env = call->tool->env;
     mcp_json_iterator it;
-    size_t count = 0, length;
-    char *value, *entry;
+    size_t count = 0;
+    char *entry;
     int r = 0;
 
     call->env = calloc(mcp_json_count(env) + 1, sizeof(*call->env));
     if (!call->env)
         return MCP_E_NOMEM;
     for (it = mcp_json_each(env); r == 0 && mcp_json_next(&it);) {
-        r = shell_template_fill(call->tool, arguments, mcp_json_string(it.value, ""),
-                                &value, &length);
-        if (r < 0 || !value)
-            continue;
-        if (strlen(value) != length)
-            r = shell_fault(err, "U+0000 cannot stand in the environment");
-        else if (asprintf(&entry, "%s=%s", mcp_json_string(it.key, ""), value) < 0)
-            r = MCP_E_NOMEM;
-        else
+        r = call_fill_variable(call, mcp_json_string(it.key, ""),
+                               mcp_json_string(it.value, ""), &entry, err);
+        if (r == 0 && entry)
             call->env[count++] = entry;
-        free(value);
     }
     return r;
 }
@@ -203,19 +220,18 @@ call_fill(struct call *call, mcp_error *err)
 {
     const mcp_json *arguments = mcp_request_arguments(call->req);
     const struct shell_tool *tool = call->tool;
-    size_t length;
+    const struct shell_text_bound folder = {"the folder", FOLDER_MAX};
+    const struct shell_text_bound input = {"the input", (size_t)tool->max_input};
     int r;
 
     r = shell_words_fill(tool, arguments, &call->words, err);
     if (r == 0)
-        r = call_fill_env(call, arguments, err);
+        r = call_fill_env(call, err);
     if (r == 0)
-        r = shell_template_fill(tool, arguments, tool->cwd, &call->cwd, &length);
-    if (r == 0 && call->cwd && strlen(call->cwd) != length)
-        r = shell_fault(err, "U+0000 cannot stand in a path");
+        r = shell_template_fill(tool, arguments, &folder, tool->cwd, &call->cwd, err);
     if (r == 0)
-        r = shell_template_fill(tool, arguments, tool->input, &call->input,
-                                &call->input_length);
+        r = shell_template_fill(tool, arguments, &input, tool->input, &call->input,
+                                err);
     return r;
 }
 
@@ -223,10 +239,11 @@ static int
 call_run(struct call *call, mcp_command_result *ret_result, mcp_error *err)
 {
     const struct shell_tool *tool = call->tool;
+    size_t input_length = call->input ? strlen(call->input) : 0;
     const mcp_command command = MCP_COMMAND(.argv = (const char *const *)call->words,
                                             .env = (const char *const *)call->env,
                                             .cwd = call->cwd, .input = call->input,
-                                            .input_length = call->input_length,
+                                            .input_length = input_length,
                                             .max_output = (size_t)tool->max_output,
                                             .timeout_ms = tool->timeout_ms,
                                             .grace_ms = tool->grace_ms,

@@ -8,6 +8,7 @@
 #include "shell_tools.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,6 +40,8 @@ static const mcp_field tool_fields[] = {
                    MCP_MAXIMUM(86400000), MCP_DEFAULT_INT(60000)),
     MCP_FIELD_WITH(TOOL, grace_ms, MCP_INT, 0, NULL, MCP_MINIMUM(1), MCP_MAXIMUM(60000),
                    MCP_DEFAULT_INT(2000)),
+    MCP_FIELD_WITH(TOOL, max_input, MCP_INT, 0, NULL, MCP_MINIMUM(1),
+                   MCP_MAXIMUM(67108864), MCP_DEFAULT_INT(1048576)),
     MCP_FIELD_WITH(TOOL, max_output, MCP_INT, 0, NULL, MCP_MINIMUM(1),
                    MCP_MAXIMUM(16777216), MCP_DEFAULT_INT(65536)),
     MCP_FIELD_ARRAY_WITH(TOOL, success, success_count, MCP_INT, 0, NULL, MCP_MINIMUM(0),
@@ -175,38 +178,79 @@ arguments_check(const struct shell_tool *tool, const mcp_fields *fields, mcp_err
 
 /* ---- tools ---------------------------------------------------------------------- */
 
+/* Do the loader, shells, interpreters or what many commands start take programs, options
+ * or the places of both from it? */
+static bool
+decides_what_runs(const char *name)
+{
+    /* clang-format off */
+    static const char *const names[] = {
+        "BASH*", "BROWSER", "CDPATH", "CLASSPATH", "CURL_HOME", "EDITOR", "ENV",
+        "FPATH", "GCONV_PATH", "GIT_ASKPASS", "GIT_COMMON_DIR", "GIT_CONFIG*",
+        "GIT_DIR", "GIT_*EDITOR", "GIT_EXEC_PATH", "GIT_EXTERNAL_DIFF",
+        "GIT_PROXY_COMMAND", "GIT_SSH*", "GIT_TEMPLATE_DIR", "GLIBC_TUNABLES", "HOME",
+        "IFS", "JAVA_*", "JDK_*", "LD_*", "LESS*", "LOCPATH", "LUA_*", "MAKEFILES",
+        "*MAKEFLAGS", "NODE_*", "OPENSSL_*", "*PAGER", "PATH", "PERL*", "PHP*",
+        "PROMPT_COMMAND", "PS4", "PYTHON*", "RSYNC_RSH", "RUBY*", "SHELL", "SHELLOPTS",
+        "SSH_ASKPASS", "TAR_OPTIONS", "TERMCAP", "TERMINFO*", "VISUAL", "WGETRC",
+        "XDG_*", "ZDOTDIR", "_JAVA_OPTIONS",
+    };
+    /* clang-format on */
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (fnmatch(names[i], name, 0) == 0)
+            return true;
+    return false;
+}
+
+static bool
+is_plain(const mcp_json *text)
+{
+    return text && strlen(mcp_json_string(text, "")) == mcp_json_string_length(text);
+}
+
+static int
+variable_check(const struct shell_tool *tool, const char *name, const mcp_json *value,
+               mcp_error *err)
+{
+    const char *text = mcp_json_string(value, NULL);
+
+    if (!text || !is_plain(value))
+        return shell_fault(err, "is a string without U+0000");
+    if (decides_what_runs(name) && shell_has_argument(text))
+        return shell_fault(err, "decides what runs, so no argument may stand in it");
+    return shell_template_check(tool, text, NULL, err);
+}
+
 static int
 env_check(const struct shell_tool *tool, mcp_error *err)
 {
     mcp_json_iterator it;
     mcp_error why;
-    int r = 0;
 
     if (tool->env && mcp_json_get_type(tool->env) != MCP_JSON_OBJECT)
         return shell_fault(err, "/env: is an object");
     for (it = mcp_json_each(tool->env); mcp_json_next(&it);) {
         const char *name = mcp_json_string(it.key, "");
-        const char *text = mcp_json_string(it.value, NULL);
 
-        if (!*name || strchr(name, '='))
+        if (!*name || strchr(name, '=') || !is_plain(it.key))
             return shell_fault(err, "/env: \"%s\" is not a name", name);
-        r = text ? shell_template_check(tool, text, NULL, &why)
-                 : shell_fault(&why, "is a string");
-        if (r < 0)
+        if (variable_check(tool, name, it.value, &why) < 0)
             return shell_fault(err, "/env/%s: %s", name, why.message);
     }
     return 0;
 }
 
 static int
-text_check(const struct shell_tool *tool, const char *name, const char *text,
-           mcp_error *err)
+texts_check(const struct shell_tool *tool, mcp_error *err)
 {
     mcp_error why;
 
-    if (!text || shell_template_check(tool, text, NULL, &why) == 0)
-        return 0;
-    return shell_fault(err, "/%s: %s", name, why.message);
+    if (shell_input_check(tool, &why) < 0)
+        return shell_fault(err, "/input: %s", why.message);
+    if (tool->cwd && shell_template_check(tool, tool->cwd, NULL, &why) < 0)
+        return shell_fault(err, "/cwd: %s", why.message);
+    return env_check(tool, err);
 }
 
 static int
@@ -218,11 +262,7 @@ tool_check(const struct shell_tool *tool, const mcp_fields *argument, mcp_error 
     if (r == 0)
         r = shell_words_check(tool, err);
     if (r == 0)
-        r = text_check(tool, "input", tool->input, err);
-    if (r == 0)
-        r = text_check(tool, "cwd", tool->cwd, err);
-    if (r == 0)
-        r = env_check(tool, err);
+        r = texts_check(tool, err);
     return r;
 }
 

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS_MAX 4096 /* of one command; the kernel has limits of its own */
+#define WORDS_MAX 4096      /* of one command; the kernel has limits of its own */
+#define COMMAND_MAX 2097152 /* bytes of all of them, as the kernel has it */
 
 int
 shell_fault(mcp_error *err, const char *format, ...)
@@ -69,8 +70,8 @@ part_next(const char **text, struct part *ret_part)
     return 0;
 }
 
-static bool
-has_argument(const char *text)
+bool
+shell_has_argument(const char *text)
 {
     struct part part = {.text = text};
 
@@ -166,7 +167,7 @@ static int
 word_check(const struct shell_tool *tool, const char *word, bool for_shell,
            const mcp_json **array, mcp_error *err)
 {
-    if (for_shell && has_argument(word) && !is_whole(word))
+    if (for_shell && shell_has_argument(word) && !is_whole(word))
         return shell_fault(err, "a shell would read an argument inside its script as "
                                 "script: write \"$1\" there, and the argument as a "
                                 "word of its own behind \"--\"");
@@ -199,7 +200,7 @@ shell_words_check(const struct shell_tool *tool, mcp_error *err)
     mcp_json_iterator it;
     mcp_error why;
 
-    if (!*program || has_argument(program))
+    if (!*program || shell_has_argument(program))
         return shell_fault(err, "/command/0: must be the name of a program");
     for (it = mcp_json_each(tool->command); mcp_json_next(&it);)
         if (group_check(tool, it.value, &for_shell, &why) < 0)
@@ -207,12 +208,46 @@ shell_words_check(const struct shell_tool *tool, mcp_error *err)
     return 0;
 }
 
+/* Would a shell read the input as its script? With -c it has another. */
+static bool
+input_is_script(const struct shell_tool *tool)
+{
+    bool is_script = false;
+    mcp_json_iterator it;
+
+    for (it = mcp_json_each(tool->command); mcp_json_next(&it);) {
+        const char *plain = mcp_json_string(it.value, "");
+
+        if (is_script && plain[0] == '-' && plain[1] != '-' && strchr(plain, 'c') &&
+            !shell_has_argument(plain))
+            return false;
+        for (size_t i = 0; i < group_count(it.value); i++)
+            is_script = is_script || is_shell(group_word(it.value, i));
+    }
+    return is_script;
+}
+
+int
+shell_input_check(const struct shell_tool *tool, mcp_error *err)
+{
+    const char *input = tool->input;
+
+    if (!input)
+        return 0;
+    if (shell_has_argument(input) && !is_whole(input) && input_is_script(tool))
+        return shell_fault(err, "a shell would read an argument inside its input as "
+                                "script: give it its script behind \"-c\"");
+    return shell_template_check(tool, input, NULL, err);
+}
+
 /* ---- filling in, for a call ----------------------------------------------------- */
 
 struct filling {
     const struct shell_tool *tool;
     const mcp_json *arguments;
-    size_t turn; /* which item of an array */
+    size_t turn;       /* which item of an array */
+    const char *what;  /* is made; for people */
+    size_t most, used; /* bytes of it */
     mcp_error *err;
 };
 
@@ -249,28 +284,39 @@ filling_turns(const struct filling *f, const char *text)
     return turns;
 }
 
+static int
+filling_put(struct filling *f, const char *bytes, size_t length, FILE *to)
+{
+    if (memchr(bytes, '\0', length))
+        return shell_fault(f->err, "U+0000 cannot stand in %s", f->what);
+    if (length > f->most - f->used)
+        return shell_fault(f->err, "%s is longer than %zu bytes", f->what, f->most);
+    f->used += length;
+    fwrite(bytes, 1, length, to);
+    return 0;
+}
+
 /* A string as it is, anything else as JSON writes it. */
 static int
-value_write(const mcp_json *value, FILE *to)
+filling_put_value(struct filling *f, const mcp_json *value, FILE *to)
 {
     size_t length;
     char *text;
     int r;
 
-    if (mcp_json_get_type(value) == MCP_JSON_STRING) {
-        fwrite(mcp_json_string(value, ""), 1, mcp_json_string_length(value), to);
-        return 0;
-    }
+    if (mcp_json_get_type(value) == MCP_JSON_STRING)
+        return filling_put(f, mcp_json_string(value, ""), mcp_json_string_length(value),
+                           to);
     r = mcp_json_print(value, false, NULL, &text, &length);
     if (r < 0)
         return r;
-    fwrite(text, 1, length, to);
+    r = filling_put(f, text, length, to);
     mcp_text_free(text, NULL);
-    return 0;
+    return r;
 }
 
 static int
-filling_write(const struct filling *f, const char *text, FILE *to)
+filling_write(struct filling *f, const char *text, FILE *to)
 {
     const mcp_json *value;
     struct part part;
@@ -281,19 +327,19 @@ filling_write(const struct filling *f, const char *text, FILE *to)
         if (mcp_json_get_type(value) == MCP_JSON_ARRAY)
             value = mcp_json_at(value, f->turn);
         if (part.is_name)
-            r = value_write(value, to);
+            r = filling_put_value(f, value, to);
         else
-            fwrite(part.text, 1, part.length, to);
+            r = filling_put(f, part.text, part.length, to);
     }
     return r;
 }
 
 static int
-filling_text(const struct filling *f, const char *text, char **ret_text,
-             size_t *ret_length)
+filling_text(struct filling *f, const char *text, char **ret_text)
 {
     char *filled = NULL;
-    FILE *to = open_memstream(&filled, ret_length);
+    size_t length;
+    FILE *to = open_memstream(&filled, &length);
     int r;
 
     if (!to)
@@ -312,15 +358,19 @@ filling_text(const struct filling *f, const char *text, char **ret_text,
 
 int
 shell_template_fill(const struct shell_tool *tool, const mcp_json *arguments,
-                    const char *text, char **ret_text, size_t *ret_length)
+                    const struct shell_text_bound *bound, const char *text,
+                    char **ret_text, mcp_error *err)
 {
-    const struct filling f = {.tool = tool, .arguments = arguments};
+    struct filling f = {.tool = tool,
+                        .arguments = arguments,
+                        .what = bound->what,
+                        .most = bound->most,
+                        .err = err};
 
     *ret_text = NULL;
-    *ret_length = 0;
     if (!text || filling_turns(&f, text) == 0)
         return 0;
-    return filling_text(&f, text, ret_text, ret_length);
+    return filling_text(&f, text, ret_text);
 }
 
 /* ---- words ---------------------------------------------------------------------- */
@@ -347,21 +397,18 @@ word_admit(const struct filling *f, const char *template, const char *word,
 }
 
 static int
-words_add(const struct filling *f, const char *template, bool is_guarded, char **words,
+words_add(struct filling *f, const char *template, bool is_guarded, char **words,
           size_t *count)
 {
-    size_t length;
     char *word;
     int r;
 
     if (*count == WORDS_MAX)
         return shell_fault(f->err, "more than %d words", WORDS_MAX);
-    r = filling_text(f, template, &word, &length);
+    r = filling_text(f, template, &word);
     if (r < 0)
         return r;
     words[(*count)++] = word;
-    if (strlen(word) != length)
-        return shell_fault(f->err, "U+0000 cannot stand in a word of a command");
     return word_admit(f, template, word, is_guarded);
 }
 
@@ -387,7 +434,11 @@ int
 shell_words_fill(const struct shell_tool *tool, const mcp_json *arguments,
                  char ***ret_words, mcp_error *err)
 {
-    struct filling f = {.tool = tool, .arguments = arguments, .err = err};
+    struct filling f = {.tool = tool,
+                        .arguments = arguments,
+                        .what = "the command",
+                        .most = COMMAND_MAX,
+                        .err = err};
     char **words = calloc(WORDS_MAX + 1, sizeof(*words));
     bool is_guarded = false;
     mcp_json_iterator it;

@@ -32,6 +32,7 @@
  * input       What the command reads; cwd: its folder; env: {"NAME": "text"}, added to
  *             the environment of this server. Arguments may stand in each of them.
  * timeout_ms  60000; grace_ms between SIGTERM and SIGKILL: 2000;
+ * max_input   bytes of the input: 1048576; a call with more is refused.
  * max_output  bytes kept of stdout, and of stderr: 65536.
  * success     Exit codes that are no failure: [0].
  * title, hints  For the client; hints are read_only, not_destructive, idempotent and
@@ -43,8 +44,13 @@
  *     it an option, unless the word "--" stands before it, or its argument says "dash";
  *   - a value inside the script of `sh -c` would be read as script. So words that come
  *     after the name of a shell are plain, or all argument: write "$1" in the script,
- *     and the argument as a word of its own behind "--". Other programs that run what
- *     they are given (ssh, python -c, awk) are not known here: the same care is yours.
+ *     and the argument as a word of its own behind "--". Likewise the input of a shell
+ *     without "-c", which is its script. Other programs that run what they are given
+ *     (ssh, python -c, awk, psql) are not known here: the same care is yours;
+ *   - a value in a variable such as PATH, LD_PRELOAD, BASH_ENV, HOME or GIT_SSH_COMMAND
+ *     would decide what runs: those are plain. Here, too, not all are known;
+ *   - no value has U+0000 in it. One inside the input may have newlines, though: where
+ *     the input is read line by line, forbid them with "pattern".
  * Commands run as the user of this server: that a path or pattern is harmless is for
  * "pattern" and "enum" to say.
  *

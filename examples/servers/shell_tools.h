@@ -21,7 +21,7 @@ struct shell_tool {
     const mcp_json *schema;
     const mcp_json *env;
     const char *cwd, *input;
-    int64_t timeout_ms, grace_ms, max_output;
+    int64_t timeout_ms, grace_ms, max_input, max_output;
     const int *success; /* exit codes; none: 0 */
     size_t success_count;
     const int *hints;
@@ -59,13 +59,25 @@ void shell_schema_write(const struct shell_tool *tool, mcp_builder *b);
 int shell_template_check(const struct shell_tool *tool, const char *text,
                          const mcp_json **array, mcp_error *err);
 
-/* The same for the words of the command, with the place of what is wrong. */
+/* The same for the words of the command, with the place of what is wrong; and for its
+ * input. */
 int shell_words_check(const struct shell_tool *tool, mcp_error *err);
+int shell_input_check(const struct shell_tool *tool, mcp_error *err);
+
+/* Is an argument in it, so that a caller has a say? */
+bool shell_has_argument(const char *text);
+
+/* What is filled in, as its caller is told, and how many bytes of it there may be. */
+struct shell_text_bound {
+    const char *what;
+    size_t most;
+};
 
 /* Fill it in; *ret_text is freed with free, and NULL if an argument is missing, or the
- * text is. MCP_E_NOMEM. */
+ * text is. MCP_E_NOMEM; MCP_E_INVAL: it cannot be that, err says why. */
 int shell_template_fill(const struct shell_tool *tool, const mcp_json *arguments,
-                        const char *text, char **ret_text, size_t *ret_length);
+                        const struct shell_text_bound *bound, const char *text,
+                        char **ret_text, mcp_error *err);
 
 /* The words of the command, NULL at the end; freed with shell_words_free.
  * MCP_E_INVAL: these arguments cannot be words, err says why. */

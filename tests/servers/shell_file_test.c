@@ -6,6 +6,7 @@
 /* ---- files that are wrong ------------------------------------------------------- */
 
 #define ONE(members) "{\"tools\":[{\"name\":\"a\"," members "}]}"
+#define WITH_X(members) ONE(members ",\"arguments\":{\"x\":{\"type\":\"string\"}}")
 #define WITH(argument) \
     ONE("\"command\":[\"true\",\"{x}\"],\"arguments\":{\"x\":" argument "}")
 
@@ -43,6 +44,26 @@ static const struct {
     {ONE("\"command\":[\"a\"],\"env\":{\"A=\":\"\"}"), "/tools/0/env: \"A=\""},
     {ONE("\"command\":[\"a\"],\"env\":{\"A\":1}"), "/tools/0/env/A: is a string"},
     {ONE("\"command\":[\"a\"],\"env\":{\"A\":\"{x}\"}"), "/tools/0/env/A: {x} is not"},
+    {ONE("\"command\":[\"a\"],\"env\":{\"A\\u0000B\":\"\"}"), "/tools/0/env: \"A\""},
+    {ONE("\"command\":[\"a\"],\"env\":{\"A\":\"b\\u0000c\"}"), "/tools/0/env/A: "},
+    {WITH_X("\"command\":[\"a\"],\"env\":{\"PATH\":\"{x}\"}"),
+     "/tools/0/env/PATH: decides what runs"},
+    {WITH_X("\"command\":[\"a\"],\"env\":{\"LD_PRELOAD\":\"/lib/{x}.so\"}"),
+     "/tools/0/env/LD_PRELOAD: decides what runs"},
+    {WITH_X("\"command\":[\"a\"],\"env\":{\"BASH_ENV\":\"{x}\"}"),
+     "/tools/0/env/BASH_ENV: decides what runs"},
+    {WITH_X("\"command\":[\"a\"],\"env\":{\"IFS\":\"{x}\"}"),
+     "/tools/0/env/IFS: decides what runs"},
+    {WITH_X("\"command\":[\"a\"],\"env\":{\"GIT_SSH_COMMAND\":\"ssh -p {x}\"}"),
+     "/tools/0/env/GIT_SSH_COMMAND: decides what runs"},
+    {WITH_X("\"command\":[\"sh\"],\"input\":\"ls {x}\""),
+     "/tools/0/input: a shell would read"},
+    {WITH_X("\"command\":[\"env\",\"/bin/bash\",\"-s\"],\"input\":\"ls '{x}'\""),
+     "/tools/0/input: a shell would read"},
+    {WITH_X("\"command\":[\"sh\",[\"-c\",\"{x}\"]],\"input\":\"ls {x}\""),
+     "/tools/0/input: a shell would read"},
+    {WITH_X("\"command\":[\"a\"],\"input\":\"{x}\",\"max_input\":0"),
+     "/tools/0/max_input: expected"},
     {ONE("\"command\":[\"a\"],\"arguments\":[]"), "/tools/0/arguments: is an object"},
     {ONE("\"command\":[\"a\"],\"arguments\":{},\"schema\":{}"), "/tools/0/schema: "},
     {ONE("\"command\":[\"a\",\"{x}\"],\"schema\":{\"properties\":{\"x\":{}}}"),

@@ -149,6 +149,63 @@ it_has_its_folder_environment_and_input(void **state)
     shell_close(&s);
 }
 
+static void
+a_value_is_no_code_in_the_environment_and_no_end_in_the_input(void **state)
+{
+    struct program *p;
+    struct shell s;
+
+    shell_open(&s, state);
+    p = &s.program;
+    program_expect(p, "sh", "{\"script\":\"true\",\"mark\":\"() { :; }; id\"}", true,
+                   "SHELL_TEST must not begin with ()");
+    program_expect(p, "sh", "{\"script\":\"echo $SHELL_TEST\",\"mark\":\"f() {\"}",
+                   false, "f() {");
+    program_expect(p, "cat", "{\"text\":\"a\\u0000b\"}", true, "U+0000");
+    program_expect(p, "shell", "{\"text\":\"$(id)\"}", false, "<$(id)>");
+    shell_close(&s);
+}
+
+/* A call with this many bytes of text and this many items. */
+static void
+expect_much(struct program *p, const char *tool, size_t bytes, int items, bool is_error,
+            const char *said)
+{
+    char *arguments = malloc(bytes + (size_t)items * 2 + 64);
+    char *at = arguments;
+
+    assert_non_null(arguments);
+    at += sprintf(at, "{\"text\":\"");
+    memset(at, 'x', bytes);
+    at += bytes;
+    at += sprintf(at, "\"%s", items > 0 ? ",\"list\":[" : "}");
+    for (int i = 0; i < items; i++)
+        at += sprintf(at, "1%s", i < items - 1 ? "," : "]}");
+    program_expect(p, tool, arguments, is_error, said);
+    free(arguments);
+}
+
+static void
+what_a_call_gives_them_is_bounded(void **state)
+{
+    struct program *p;
+    struct shell s;
+
+    shell_open(&s, state);
+    p = &s.program;
+    program_expect(p, "little", "{\"text\":\"12345\"}", false, "1234512345");
+    program_expect(p, "little", "{\"text\":\"123456\"}", true,
+                   "the input is longer than 10 bytes");
+    expect_much(p, "unheard", 1 << 20, 0, false, "\"exit_code\":0");
+    expect_much(p, "unheard", (1 << 20) + 1, 0, true,
+                "the input is longer than 1048576 bytes");
+    expect_much(p, "many", 1 << 16, 64, true,
+                "the command is longer than 2097152 bytes");
+    expect_much(p, "shell", 1 << 17, 0, true,
+                "GIT_AUTHOR_NAME is longer than 65536 bytes");
+    shell_close(&s);
+}
+
 /* ---- what they write ------------------------------------------------------------ */
 
 struct shown {
@@ -420,6 +477,8 @@ TEST_MAIN(IN_EACH_CELL(its_status_is_the_result),
           IN_BOTH_ERAS(a_value_is_never_read_as_anything_else),
           IN_BOTH_ERAS(a_value_is_no_option_unless_the_file_says_so),
           IN_BOTH_ERAS(it_has_its_folder_environment_and_input),
+          IN_BOTH_ERAS(a_value_is_no_code_in_the_environment_and_no_end_in_the_input),
+          IN_BOTH_ERAS(what_a_call_gives_them_is_bounded),
           IN_EACH_CELL(what_it_writes_is_shown_while_it_runs),
           IN_BOTH_ERAS(what_it_writes_without_end_is_cut),
           IN_BOTH_ERAS(a_long_line_is_shown_in_part),
