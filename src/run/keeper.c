@@ -75,6 +75,7 @@ struct keeper {
     bool hung_up; /* nothing more comes over control */
     bool killing; /* until nobody is left */
     int again_ms;
+    int dumpable; /* as it was executed */
 };
 
 static void
@@ -128,6 +129,15 @@ keeper_is_alone(const struct keeper *keeper)
     return getppid() != keeper->parent;
 }
 
+/* Before anybody is below us: nobody there may trace us then, look into our memory or
+ * take our descriptors, though they are of the same user. */
+static void
+keeper_hide(struct keeper *keeper)
+{
+    keeper->dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
 /* They are blocked before anybody is started, so that none is missed. A death before
  * that is seen by itself. */
 static void
@@ -143,6 +153,7 @@ keeper_init(struct keeper *keeper)
     (void)prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0); /* heard by who was stopped */
     if (keeper_is_alone(keeper))
         _exit(0);
+    keeper_hide(keeper);
     sigemptyset(&caught);
     sigaddset(&caught, SIGCHLD);
     sigaddset(&caught, SIGTERM);
@@ -194,7 +205,8 @@ keeper_start_command(struct keeper *keeper, char **words)
     close(pidfd);
 }
 
-/* What it starts keeps our user, so that nobody is out of reach. */
+/* What it starts keeps our user, so that nobody is out of reach. It may be traced and may
+ * leave a core, as the program may; what is executed may anyway. */
 static void
 self_prepare(const struct keeper *keeper, pid_t parent)
 {
@@ -203,6 +215,8 @@ self_prepare(const struct keeper *keeper, pid_t parent)
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != parent)
         _exit(0);
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (keeper->dumpable == 1)
+        (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     (void)setsid();
     close(keeper->control);
     close(keeper->signals);

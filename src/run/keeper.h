@@ -9,6 +9,8 @@
  * subreaper (tree.h). When what it keeps has ended, or we say so, or we are gone, it ends
  * all that is left below it, tells us how the first one ended, and exits. Nothing is left
  * behind then. Only what was signaled has its time: it is ended when we say so.
+ * What is below it cannot trace it (PR_SET_DUMPABLE): whoever could, could stop it for good
+ * or take it over.
  *
  * We speak to it over `control` (process.h), a SOCK_SEQPACKET pair that is its descriptor
  * 4 and close-on-exec; a signal number is sent to everybody below; what it says is in

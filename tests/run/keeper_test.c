@@ -5,9 +5,18 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "run/process_fixture.h"
 
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+
+#define NOBODY 65534
 #define PATIENCE_US ((int64_t)PATIENCE_MS * 1000)
 #define NOTHING "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n"
 
@@ -32,6 +41,65 @@ helper_nest(void)
         helper_hang();
 }
 
+/* In a keeper that a test wants to look into, or to trace: it can be. */
+int
+prctl(int option, ...)
+{
+    unsigned long words[4];
+    va_list list;
+
+    va_start(list, option);
+    for (int i = 0; i < 4; i++)
+        words[i] = va_arg(list, unsigned long);
+    va_end(list);
+    if (option == PR_SET_DUMPABLE && words[0] == 0 && getenv("LOOK_INTO_KEEPER"))
+        return 0;
+    return (int)syscall(SYS_prctl, option, words[0], words[1], words[2], words[3]);
+}
+
+static void
+helper_say_error(const char *what, long result)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "%s: %s\n", what,
+             result >= 0 ? "done" : strerror(errno));
+    helper_say(text);
+}
+
+/* All ways to get hold of what is above. */
+static void
+helper_reach_for(pid_t pid)
+{
+    char path[64], byte;
+    struct iovec ours = {&byte, 1}, theirs = {&byte, 1};
+    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+    helper_say_error("attach", ptrace(PTRACE_ATTACH, pid, NULL, NULL));
+    helper_say_error("seize", ptrace(PTRACE_SEIZE, pid, NULL, NULL));
+    snprintf(path, sizeof path, "/proc/%ld/mem", (long)pid);
+    helper_say_error("mem", open(path, O_RDWR | O_CLOEXEC));
+    snprintf(path, sizeof path, "/proc/%ld/fd", (long)pid);
+    helper_say_error("fd", open(path, O_RDONLY | O_CLOEXEC));
+    helper_say_error("read", process_vm_readv(pid, &ours, 1, &theirs, 1, 0));
+    helper_say_error("getfd", syscall(SYS_pidfd_getfd, pidfd, 4, 0));
+}
+
+/* That it could, if it might: with a process that it has forked off, which dies with
+ * what it reports. */
+static _Noreturn void
+helper_reach(void)
+{
+    pid_t child = fork();
+
+    if (child == 0)
+        helper_hang();
+    helper_say_error("own", ptrace(PTRACE_SEIZE, child, NULL, NULL));
+    helper_say(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1 ? "open\n" : "closed\n");
+    helper_reach_for(getppid());
+    _exit(0);
+}
+
 static void
 enter(int argc, char **argv)
 {
@@ -43,8 +111,12 @@ enter(int argc, char **argv)
         alarm(HELPER_SECONDS);
         if (words[0] && strcmp(words[0], "nest") == 0)
             helper_nest();
+        if (words[0] && strcmp(words[0], "reach") == 0)
+            helper_reach();
         helper_main(words);
     }
+    if (argc > 1 && strcmp(argv[1], "reach") == 0)
+        helper_reach();
     if (argc > 1)
         helper_main(argv + 1);
 }
@@ -350,7 +422,9 @@ M13_the_keeper_has_nothing_of_ours(void **state)
     (void)state;
     opt.in = opt.extra = leaky;
     opt.has_extra = true;
+    setenv("LOOK_INTO_KEEPER", "1", 1);
     start_with(&process, opt, &report);
+    unsetenv("LOOK_INTO_KEEPER");
     assert_string_equal(report_line(&report), "up");
     for (int fd = 0; fd <= 2; fd++) {
         descriptor_read(process.pid, fd, target);
@@ -366,6 +440,42 @@ M13_the_keeper_has_nothing_of_ours(void **state)
     done_killed(&process);
     assert_string_equal(report_rest(&report), "");
     close(leaky);
+}
+
+/* As a user who may not trace everybody. */
+static void
+assert_out_of_reach(struct mcpi_process_options opt)
+{
+    bool is_root = geteuid() == 0;
+    struct mcpi_process process;
+    struct report report;
+
+    if (is_root)
+        assert_int_equal(setresuid(NOBODY, NOBODY, 0), 0);
+    start_with(&process, opt, &report);
+    if (is_root) {
+        assert_int_equal(setresuid(0, 0, 0), 0);
+        assert_int_equal(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), 0);
+    }
+    assert_string_equal(report_rest(&report), "own: done\n"
+                                              "open\n"
+                                              "attach: Operation not permitted\n"
+                                              "seize: Operation not permitted\n"
+                                              "mem: Permission denied\n"
+                                              "fd: Permission denied\n"
+                                              "read: Operation not permitted\n"
+                                              "getfd: Operation not permitted\n");
+    await_poll(&process);
+    assert_int_equal(process.wait_status, 0);
+    done(&process);
+}
+
+static void
+nobody_below_can_take_hold_of_the_keeper(void **state)
+{
+    (void)state;
+    assert_out_of_reach(kept_command(HELPER("reach")));
+    assert_out_of_reach(kept_self(WORDS("reach")));
 }
 
 /* The name of this program and the words are seen in a list of processes. */
@@ -557,7 +667,9 @@ M1_one_that_does_not_end_is_given_up(void **state)
     pid_t pid;
 
     (void)state;
+    setenv("LOOK_INTO_KEEPER", "1", 1);
     start(&process, HELPER("say:up", "hang"), &report);
+    unsetenv("LOOK_INTO_KEEPER");
     assert_string_equal(report_line(&report), "up");
     pid = process.pid;
     if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) < 0 ||
@@ -1112,7 +1224,8 @@ TEST_MAIN_AFTER(
     TEST(M13_self_gets_its_words_and_its_descriptor), TEST(self_needs_no_words),
     TEST(M21_its_signals_are_the_defaults), TEST(only_self_cannot_become_another_user),
     TEST(its_environment_and_folder_are_as_asked_for),
-    TEST(M13_the_keeper_has_nothing_of_ours), TEST(it_is_seen_as_what_it_is),
+    TEST(M13_the_keeper_has_nothing_of_ours),
+    TEST(nobody_below_can_take_hold_of_the_keeper), TEST(it_is_seen_as_what_it_is),
     TEST(it_cannot_be_started_by_hand), TEST(M4_a_daemon_goes_when_the_first_one_ends),
     TEST(M1_done_ends_everybody), TEST(M4_a_kill_ends_everybody_without_a_wait),
     TEST(M4_a_signal_goes_to_everybody), TEST(M1_what_was_signaled_has_its_time),
