@@ -45,6 +45,8 @@ typedef struct mcp_isolate {
     uint64_t memory_bytes; /* that it may map, beyond what a fresh helper has */
     int64_t cpu_seconds;   /* of processor time in one call */
     size_t files;          /* open descriptors, those of the library included */
+    uint64_t file_bytes;   /* longest file that it may write: EFBIG beyond; what it
+                              starts is ended by SIGXFSZ. stderr counts, if it is one */
     /* "NAME=value", ends with NULL, copied. Of the program's own environment a helper
      * has HOME, LOGNAME, PATH, SHELL, TERM, USER, LANG, LC_ALL, TZ, TMPDIR,
      * LD_LIBRARY_PATH and LD_PRELOAD only. */

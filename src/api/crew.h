@@ -48,7 +48,7 @@ struct mcpi_crew {
     struct mcpi_list node;  /* in its isolation; empty until it was opened */
     const char *name;       /* of the tool */
     const char *const *env; /* for its helpers */
-    const char *words[5];   /* likewise: isolated.h */
+    const char *words[6];   /* likewise: isolated.h */
     int64_t grace_us;       /* 0: killed at once */
     size_t warm, most;
     uint64_t memory_bytes;
@@ -66,7 +66,7 @@ struct mcpi_crew {
     char why[160];         /* the last of them died */
     struct mcpi_timer pause;
     struct mcpi_post open, leave, look;
-    char numbers[3][24]; /* words point here */
+    char numbers[4][24]; /* words point here */
 };
 
 struct mcpi_task {

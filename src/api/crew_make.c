@@ -120,8 +120,10 @@ words_write(struct mcpi_crew *crew, const mcp_isolate *opt)
     (void)snprintf(crew->numbers[1], sizeof(crew->numbers[1]), "%" PRId64,
                    opt->cpu_seconds);
     (void)snprintf(crew->numbers[2], sizeof(crew->numbers[2]), "%zu", opt->files);
+    (void)snprintf(crew->numbers[3], sizeof(crew->numbers[3]), "%" PRIu64,
+                   opt->file_bytes);
     crew->words[0] = crew->name;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         crew->words[i + 1] = crew->numbers[i];
 }
 

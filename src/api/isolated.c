@@ -39,11 +39,11 @@
 /* What has passed the limits of the server is not refused here, whatever those are. */
 #define MESSAGE_BYTES (SIZE_MAX / 4)
 
-enum { WORD_NAME, WORD_MEMORY, WORD_CPU, WORD_FILES, WORDS };
+enum { WORD_NAME, WORD_MEMORY, WORD_CPU, WORD_FILES, WORD_FILE_BYTES, WORDS };
 
 struct isolated {
     mcp_tool tool; /* as the program has it */
-    rlim_t memory, cpu, files;
+    rlim_t memory, cpu, files, file_bytes;
     rlim_t mapped, opened; /* when they were set; handler only, of which there is one */
     bool has_limits;       /* set already; likewise */
     pthread_mutex_t lock;
@@ -144,6 +144,8 @@ limits_set(struct isolated *self)
                 : limit_set(RLIMIT_AS, limit_sum(self->mapped, self->memory), true);
     if (r == 0 && self->files > 0)
         r = limit_set(RLIMIT_NOFILE, self->files, true);
+    if (r == 0 && self->file_bytes > 0)
+        r = limit_set(RLIMIT_FSIZE, self->file_bytes, true);
     return r;
 }
 
@@ -356,6 +358,7 @@ words_take(struct isolated *self, char *const *words, const mcp_tool *tools,
     self->memory = word_number(words[WORD_MEMORY]);
     self->cpu = word_number(words[WORD_CPU]);
     self->files = word_number(words[WORD_FILES]);
+    self->file_bytes = word_number(words[WORD_FILE_BYTES]);
     return tool_find(tools, count, words[WORD_NAME], &self->tool) && self->tool.run;
 }
 

@@ -6,7 +6,7 @@
  * refused. Limits are set before its first call, when all that it needs itself is
  * there; that on processor time anew for each call.
  *
- *   words   tool name, memory_bytes, cpu_seconds, files; decimal
+ *   words   tool name, memory_bytes, cpu_seconds, files, file_bytes; decimal
  *   MCPI_ISOLATED_REST
  *           a request that is answered once the handler has returned, so also after a
  *           cancel, when no answer of the call itself comes any more. Result

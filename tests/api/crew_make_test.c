@@ -128,7 +128,7 @@ what_is_said_is_taken(void **state)
     test_mem_init(&mem);
     crew = make(&mem, &MCP_ISOLATE(.grace_ms = -1, .warm = 9, .most = 3,
                                    .memory_bytes = UINT64_MAX, .cpu_seconds = 7,
-                                   .files = 20));
+                                   .files = 20, .file_bytes = 30));
     assert_int_equal(crew->grace_us, 0);
     assert_int_equal(crew->most, 3);
     assert_int_equal(crew->warm, 3); /* more could not be used */
@@ -136,7 +136,8 @@ what_is_said_is_taken(void **state)
     assert_string_equal(crew->words[1], "18446744073709551615");
     assert_string_equal(crew->words[2], "7");
     assert_string_equal(crew->words[3], "20");
-    assert_null(crew->words[4]);
+    assert_string_equal(crew->words[4], "30");
+    assert_null(crew->words[5]);
     mcpi_crew_discard(crew);
     test_mem_done(&mem);
 }

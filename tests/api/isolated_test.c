@@ -29,9 +29,9 @@ struct helper {
 static void
 helper_exec(int wire, const char *const *words)
 {
-    const char *argv[7] = {"isolated_test", "serve"};
+    const char *argv[8] = {"isolated_test", "serve"};
 
-    for (size_t i = 0; i < 4 && words[i]; i++)
+    for (size_t i = 0; i < 5 && words[i]; i++)
         argv[i + 2] = words[i];
     if (dup2(wire, 3) == 3)
         execv("/proc/self/exe", (char *const *)(uintptr_t)argv);
@@ -57,7 +57,7 @@ helper_start(struct helper *helper, const char *const *words)
 static void
 helper_open(struct helper *helper, const char *tool)
 {
-    const char *const words[] = {tool, "0", "0", "0"};
+    const char *const words[] = {tool, "0", "0", "0", "0"};
 
     helper_start(helper, words);
 }
@@ -154,9 +154,9 @@ known_are_the_tools_that_are_isolated(void **state)
 static void
 words_that_name_no_tool_end_a_helper(void **state)
 {
-    static const char *const wrong[][5] = {{"nothing", "0", "0", "0"},
-                                           {"plain", "0", "0", "0"},
-                                           {"echo", "0", "0"},
+    static const char *const wrong[][6] = {{"nothing", "0", "0", "0", "0"},
+                                           {"plain", "0", "0", "0", "0"},
+                                           {"echo", "0", "0", "0"},
                                            {NULL}};
     struct helper helper;
 
@@ -442,14 +442,14 @@ M11_who_is_dead_is_buried_and_not_left(void **state)
 static void
 limits_are_those_of_its_words(void **state)
 {
-    const char *const words[] = {"limits", "1073741824", "7", "40"};
+    const char *const words[] = {"limits", "1073741824", "7", "40", "5000"};
     struct helper helper;
 
     (void)state;
     helper_start(&helper, words);
     for (int i = 0; i < 2; i++) {
         raw_call(&helper.raw, "1", "limits", NULL);
-        raw_expect(&helper.raw, "cpu set files 40 40 memory set for good");
+        raw_expect(&helper.raw, "cpu set files 40 40 of 5000 5000 memory set for good");
     }
     helper_close(&helper);
 }
@@ -457,7 +457,7 @@ limits_are_those_of_its_words(void **state)
 static void
 what_was_spent_before_is_not_on_the_account_of_a_call(void **state)
 {
-    const char *const words[] = {"spend", "0", "7", "0"};
+    const char *const words[] = {"spend", "0", "7", "0", "0"};
     struct helper helper;
 
     (void)state;
@@ -473,7 +473,7 @@ what_was_spent_before_is_not_on_the_account_of_a_call(void **state)
 static void
 processor_time_ends_a_call(void **state)
 {
-    const char *const words[] = {"burn", "0", "1", "0"};
+    const char *const words[] = {"burn", "0", "1", "0", "0"};
     struct helper helper;
     int status;
 

@@ -145,18 +145,19 @@ forget(mcp_request *req, mcp_result *out, void *user)
 static int
 limits(mcp_request *req, mcp_result *out, void *user)
 {
-    struct rlimit cpu, files, memory;
+    struct rlimit cpu, files, bytes, memory;
 
     (void)req, (void)user;
     getrlimit(RLIMIT_CPU, &cpu);
     getrlimit(RLIMIT_NOFILE, &files);
+    getrlimit(RLIMIT_FSIZE, &bytes);
     getrlimit(RLIMIT_AS, &memory);
-    return mcp_result_textf(out, "cpu %s files %d %d memory %s %s",
-                            cpu.rlim_cur < cpu.rlim_max && cpu.rlim_cur <= 17 ? "set"
-                                                                              : "none",
-                            (int)files.rlim_cur, (int)files.rlim_max,
-                            memory.rlim_cur == RLIM_INFINITY ? "none" : "set",
-                            memory.rlim_max == memory.rlim_cur ? "for good" : "soft");
+    return mcp_result_textf(
+        out, "cpu %s files %d %d of %d %d memory %s %s",
+        cpu.rlim_cur < cpu.rlim_max && cpu.rlim_cur <= 17 ? "set" : "none",
+        (int)files.rlim_cur, (int)files.rlim_max, (int)bytes.rlim_cur,
+        (int)bytes.rlim_max, memory.rlim_cur == RLIM_INFINITY ? "none" : "set",
+        memory.rlim_max == memory.rlim_cur ? "for good" : "soft");
 }
 
 static double

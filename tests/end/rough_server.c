@@ -23,6 +23,7 @@
 #include <mcp/isolate.h>
 
 #define MEMORY_BYTES (UINT64_C(128) << 20)
+#define FILE_BYTES (1 << 20)
 
 static void
 sleep_for_ever(void)
@@ -222,6 +223,46 @@ do_open(mcp_request *req, mcp_result *out)
                             count < 64 ? "a few" : "many");
 }
 
+/* ---- files ---------------------------------------------------------------------- */
+
+static int
+do_write(mcp_request *req, mcp_result *out)
+{
+    static const char zeros[FILE_BYTES];
+    char name[] = "/tmp/rough-XXXXXX";
+    int fd = mkstemp(name), error;
+    ssize_t first, second;
+
+    (void)req;
+    unlink(name);
+    first = write(fd, zeros, FILE_BYTES - 1);
+    second = write(fd, zeros, 2);
+    second += write(fd, zeros, 1);
+    error = errno;
+    close(fd);
+    return mcp_result_textf(out, "%zd bytes and %zd: %s", first, second,
+                            strerror(error));
+}
+
+/* The same in a process that it starts. */
+static int
+do_write_below(mcp_request *req, mcp_result *out)
+{
+    static const char script[] = "file=$(mktemp); head -c 10000000 /dev/zero >$file;"
+                                 "status=$?; wc -c <$file; rm $file; exit $status";
+    const char *const argv[] = {"sh", "-c", script, NULL};
+    mcp_command_result result;
+    mcp_error err;
+    int r = mcp_request_command(req, &MCP_COMMAND(.argv = argv), &result, &err);
+
+    if (r < 0)
+        return mcp_result_fail(out, "%s", err.message);
+    r = mcp_result_textf(out, "signal %d after %s", result.exit_code - 128,
+                         result.output);
+    mcp_command_result_done(&result);
+    return r;
+}
+
 /* ---- descriptors and the environment -------------------------------------------- */
 
 static int
@@ -321,6 +362,8 @@ static const struct {
     {"keep", do_keep},
     {"burn", do_burn},
     {"open", do_open},
+    {"write", do_write},
+    {"write_below", do_write_below},
     {"print", do_print},
     {"close_all", do_close_all},
     {"descriptors", do_descriptors},
@@ -377,7 +420,8 @@ main(int argc, char **argv)
                                        .grace_ms = 300,
                                        .memory_bytes = MEMORY_BYTES,
                                        .cpu_seconds = 1,
-                                       .files = 48};
+                                       .files = 48,
+                                       .file_bytes = FILE_BYTES};
     const mcp_tool tools[] = {
         MCP_TOOL(.name = "rough", .run = rough, .isolate = &apart),
         MCP_TOOL(.name = "bounded", .run = rough, .isolate = &within),

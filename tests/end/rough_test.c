@@ -388,6 +388,22 @@ M20_descriptors_have_an_end(void **state)
     rig_close(&rig);
 }
 
+static void
+files_have_an_end(void **state)
+{
+    mcp_call *neighbor;
+    struct rig rig;
+
+    rig_open(&rig, state);
+    neighbor = neighbor_start(&rig, "bounded");
+    for (int i = 0; i < 2; i++) {
+        rig_expect(&rig, "bounded", "write", "1048575 bytes and 0: File too large");
+        rig_expect(&rig, "bounded", "write_below", "signal 25 after 1048576\n");
+    }
+    neighbor_end(&rig, "bounded", neighbor);
+    rig_close(&rig);
+}
+
 /* One that leaks, and does not crash of it. */
 static void
 M20_what_a_call_keeps_is_not_missing_in_the_next(void **state)
@@ -498,6 +514,7 @@ TEST_MAIN(ON_BOTH(M20_a_crash_is_an_error_of_its_own_call),
           ON_BOTH(M4_a_daemon_ends_with_a_call_that_is_canceled),
           ON_BOTH(a_command_runs_in_a_helper_too), ON_BOTH(M20_memory_has_an_end),
           ON_BOTH(M20_processor_time_has_an_end), ON_BOTH(M20_descriptors_have_an_end),
+          ON_BOTH(files_have_an_end),
           ON_BOTH(M20_what_a_call_keeps_is_not_missing_in_the_next),
           ON_BOTH(M19_what_it_prints_is_on_no_wire),
           ON_BOTH(M20_one_that_closes_its_wire_costs_its_own_call),
