@@ -35,7 +35,6 @@ enum {
     TELL_MS = 250,       /* between two messages of progress ... */
     TELL_FIRST_MS = 20,  /* ... but before the first */
     BUSY_MS = 20,        /* between two looks at a lock */
-    HEAP = 256 << 20,    /* bytes of memory for SQLite, all connections together */
     STATEMENT = 1 << 20, /* bytes of SQL */
     VALUE = 4 << 20,     /* bytes of a value or a row that a statement makes */
     PATTERN = 100,       /* bytes of a pattern: LIKE takes time as VALUE times this */
@@ -203,9 +202,12 @@ interrupt(void *user)
 static void
 connection_close(struct connection *c)
 {
+    memory_charge(c);
     sqlite3_finalize(c->patch);
     sqlite3_close(c->plain);
     sqlite3_close(c->db);
+    memory_charge(NULL);
+    memory_close(c);
     free(c);
 }
 
@@ -213,7 +215,6 @@ connection_close(struct connection *c)
 static bool
 connection_harden(struct connection *c)
 {
-    sqlite3_hard_heap_limit64(HEAP);
     sqlite3_limit(c->db, SQLITE_LIMIT_ATTACHED, 0);
     sqlite3_limit(c->db, SQLITE_LIMIT_LENGTH, VALUE);
     sqlite3_limit(c->db, SQLITE_LIMIT_SQL_LENGTH, STATEMENT);
@@ -237,18 +238,15 @@ connection_open(struct database *database, char **ret_why)
     if (!c)
         return NULL;
     c->database = database;
+    memory_charge(c);
     rc = sqlite3_open_v2(database->path, &c->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
-    if (rc != SQLITE_OK) {
-        *ret_why = sqlite3_mprintf("cannot open the database: %s", sqlite3_errstr(rc));
-        connection_close(c);
-        return NULL;
-    }
-    if (!connection_harden(c)) {
-        *ret_why = sqlite3_mprintf("cannot open the database: out of memory");
-        connection_close(c);
-        return NULL;
-    }
-    return c;
+    if (rc == SQLITE_OK && !connection_harden(c))
+        rc = SQLITE_NOMEM;
+    if (rc == SQLITE_OK)
+        return c;
+    connection_close(c);
+    *ret_why = sqlite3_mprintf("cannot open the database: %s", sqlite3_errstr(rc));
+    return NULL;
 }
 
 static struct connection *
@@ -291,8 +289,10 @@ connection_take(struct database *database, mcp_request *req, char **ret_why)
         c = connection_open(database, ret_why);
     if (!c)
         return NULL;
-    /* What strangers let SQLite sort and collect is bounded by HEAP, not by the disk. */
+    memory_charge(c);
+    /* What strangers let SQLite sort and collect is bounded by memory, not by the disk. */
     if (!connection_run(c, "PRAGMA temp_store = MEMORY")) {
+        memory_charge(NULL);
         *ret_why = sqlite3_mprintf("%s", sqlite3_errmsg(c->db));
         connection_give(c);
         return NULL;
@@ -307,6 +307,7 @@ connection_take(struct database *database, mcp_request *req, char **ret_why)
     sqlite3_progress_handler(c->db, STEPS, on_steps, c);
     sqlite3_busy_handler(c->db, on_busy, c);
     if (mcp_request_on_cancel(req, interrupt, c, &c->hook) < 0) {
+        memory_charge(NULL);
         *ret_why = sqlite3_mprintf("out of memory");
         connection_give(c);
         return NULL;
@@ -334,8 +335,11 @@ void
 connection_give(struct connection *c)
 {
     struct database *database = c->database;
-    bool is_kept = connection_clean(c);
+    bool is_kept;
 
+    memory_charge(c);
+    is_kept = connection_clean(c) && !memory_is_high(c);
+    memory_charge(NULL);
     pthread_mutex_lock(&database->lock);
     is_kept = is_kept && database->idle_count < WORKERS;
     if (is_kept) {

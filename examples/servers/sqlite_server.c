@@ -7,6 +7,10 @@
  * A query that is canceled, or whose client leaves, stops within moments, whatever it is
  * at; what it had begun to change is rolled back.
  *
+ * Each request has 8 MiB of memory that no other can take, and what it can get of 256 MiB
+ * that all share, to sort and collect in; a statement that needs more fails alone. While
+ * one has most of those 256, large statements of others fail too, small ones do not.
+ *
  * On a port, everybody who can reach it can use the database. With SQLITE_SERVER_TOKEN in
  * the environment each request must have it as bearer token; without, only an address of
  * loopback is served.
@@ -371,6 +375,10 @@ main(int argc, char **argv)
     mcp_error err = {0};
     int r;
 
+    if (!memory_bound()) {
+        fprintf(stderr, "sqlite-server: cannot bound the memory of SQLite\n");
+        return 1;
+    }
     if (!gate_init(&choice.gate, TOKEN) ||
         !read_command_line(argc, argv, &choice, &database)) {
         fputs(usage, stderr);

@@ -3,6 +3,7 @@
  *
  *     sqlite_server.c      the command line, and what is offered
  *     sqlite_connection.c  connections, and how a cancel reaches a statement
+ *     sqlite_memory.c      how much memory each connection may have
  *     sqlite_functions.c   functions of SQL that a cancel would not reach
  *     sqlite_rows.c        values and pages of rows as JSON, parameters
  *     sqlite_tables.c      tables: as resources, their schema, completion, the prompt
@@ -68,6 +69,7 @@ struct connection {
     int64_t busy_since_ms; /* it waits for the lock */
     char *fault;           /* what went wrong in our words; NULL: SQLite knows */
     struct names touched;  /* tables that the statement writes to */
+    int64_t memory;        /* bytes; of sqlite_memory.c */
 };
 
 /* ---- sqlite_connection.c ----------------------------------------------------------- */
@@ -105,6 +107,21 @@ bool connection_use_files(struct connection *c);
 
 bool names_add(struct names *names, const char *text);
 void names_clear(struct names *names);
+
+/* ---- sqlite_memory.c --------------------------------------------------------------- */
+
+/* Before SQLite is used. */
+bool memory_bound(void);
+
+/* From here on what SQLite allocates on this thread is on that connection's account;
+ * NULL: on nobody's. */
+void memory_charge(struct connection *c);
+
+/* It is closed, and has nothing any more. */
+void memory_close(struct connection *c);
+
+/* Has it more than it should keep while nobody uses it? */
+bool memory_is_high(const struct connection *c);
 
 /* ---- sqlite_functions.c ------------------------------------------------------------ */
 

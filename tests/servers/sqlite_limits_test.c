@@ -1,6 +1,7 @@
 /* sqlite_limits_test.c - sqlite-server: what a statement may take, and its functions */
 #include "servers/sqlite_fixture.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,91 @@ a_query_that_needs_too_much_memory_fails_alone(void **state)
     place_close(&p);
 }
 
+/* A statement that collects so many megabytes, and has them until it is canceled. */
+#define HOARD(megabytes)                                                              \
+    "WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k WHERE i "         \
+    "< " #megabytes "), hoard(x) AS MATERIALIZED (SELECT zeroblob(1048576) FROM k), " \
+    "n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000000000) "        \
+    "SELECT count(*) FROM n CROSS JOIN hoard"
+/* One that needs them for a moment, and says how many they were. */
+#define COLLECT(megabytes)                                                          \
+    "WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k WHERE i "       \
+    "< " #megabytes "), some(x) AS MATERIALIZED (SELECT zeroblob(1048576) FROM k) " \
+    "SELECT count(x) FROM some"
+
+struct hoarder {
+    mcp_call *call;
+    atomic_bool has_all, has_failed;
+};
+
+/* Collecting takes some thousands of steps. */
+static void
+on_steps(mcp_call *call, double progress, double total, const char *message, void *user)
+{
+    struct hoarder *h = user;
+
+    (void)call, (void)total, (void)message;
+    if (progress > 1e6)
+        atomic_store(&h->has_all, true);
+}
+
+static void
+on_hoarded(mcp_call *call, int status, mcp_reply *reply, void *user)
+{
+    struct hoarder *h = user;
+
+    (void)call;
+    if (status == 0)
+        assert_true(mcp_reply_is_error(reply));
+    atomic_store(&h->has_failed, true);
+}
+
+static bool
+has_hoarded(void *user)
+{
+    struct hoarder *h = user;
+
+    return atomic_load(&h->has_failed) || atomic_load(&h->has_all);
+}
+
+static void
+hoard(struct hoarder *h, struct place *p, const char *sql)
+{
+    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = MCP_TIMEOUT_NONE,
+                                                  .on_progress = on_steps, .user = h);
+
+    *h = (struct hoarder){.call = NULL};
+    assert_int_equal(mcp_client_start_tool(p->client, "query", arguments(sql, NULL),
+                                           &opt, on_hoarded, h, &h->call),
+                     0);
+}
+
+/* It may take what others do not need, and no more. */
+static void
+a_query_leaves_memory_for_those_of_others(void **state)
+{
+    struct hoarder first, second;
+    struct place p;
+
+    test_limit(200);
+    place_make(&p);
+    place_open(&p, *state, NULL, NULL);
+    expect_single(&p, arguments(COLLECT(5), NULL), "5");
+    hoard(&first, &p, HOARD(235));
+    wait_until(has_hoarded, &first);
+    hoard(&second, &p, HOARD(235));
+    for (int i = 0; i < 20; i++)
+        expect_single(&p, arguments(COLLECT(5), NULL), "5");
+    wait_until(has_hoarded, &second);
+    assert_true(atomic_load(&second.has_failed));
+    assert_false(atomic_load(&first.has_failed));
+    mcp_call_free(first.call);
+    mcp_call_free(second.call);
+    expect_rest(&p);
+    expect_single(&p, arguments(COLLECT(235), NULL), "235"); /* all is given back */
+    place_close(&p);
+}
+
 static void
 names_of_columns_count_and_come_as_what_they_are(void **state)
 {
@@ -192,4 +278,5 @@ names_of_columns_count_and_come_as_what_they_are(void **state)
 TEST_MAIN(TEST(sql_that_is_too_much_is_refused),
           TEST(functions_give_what_those_of_sqlite_give),
           IN_TWO_WAYS(a_query_that_needs_too_much_memory_fails_alone),
+          IN_TWO_WAYS(a_query_leaves_memory_for_those_of_others),
           TEST(names_of_columns_count_and_come_as_what_they_are))
