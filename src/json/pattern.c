@@ -12,8 +12,8 @@
 #include "json/pattern_ecma.h"
 #include "json/pattern_simple.h"
 
-/* A translated pattern: a character becomes some sixty at most. */
-#define TRANSLATED_MAX ((size_t)MCPI_PATTERN_LENGTH_MAX * 64)
+/* A translated pattern: a character becomes some seventy at most. */
+#define TRANSLATED_MAX ((size_t)MCPI_PATTERN_LENGTH_MAX * 72)
 
 /* How hard to try from one place of the text, and what it costs: some 20 steps of PCRE2
  * for one of a budget. */

@@ -8,11 +8,10 @@
 /* Repetitions up to here are counted as short. */
 #define SHORT_REPEAT 64
 
-#define SPACES "\\s\\p{Z}\\uFEFF"
-/* All else, for a class, in which PCRE2 has no other class. */
-#define NO_SPACES                                                                    \
-    "\\x00-\\x08\\x0E-\\x1F\\x21-\\x9F\\u00A1-\\u167F\\u1681-\\u1FFF\\u200B-\\u2027" \
-    "\\u202A-\\u202E\\u2030-\\u205E\\u2060-\\u2FFF\\u3001-\\uFEFE\\uFF00-\\u{10FFFF}"
+#define LAST "\\u{10FFFF}"
+#define SPACES                                                                \
+    "\\x09-\\x0D\\x20\\xA0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F" \
+    "\\u3000\\uFEFF"
 
 struct reader {
     const char *start, *at, *end;
@@ -161,6 +160,28 @@ escape_length(const struct reader *r)
     return len > 3 && peek(r, len) == '}' ? len + 1 : 2;
 }
 
+/* What the escape of a letter means in a class, or NULL. Ranges, because PCRE2 (10.42)
+ * mistakes a negated class of a \W or \D and a property: for [^\W\p{Z}] it forgets that
+ * \W has letters beyond U+00FF. */
+static const char *
+class_ranges(char letter)
+{
+    switch (letter) {
+    case 's':
+        return SPACES;
+    case 'S':
+        return "\\x00-\\x08\\x0E-\\x1F\\x21-\\x9F\\u00A1-\\u167F\\u1681-\\u1FFF"
+               "\\u200B-\\u2027\\u202A-\\u202E\\u2030-\\u205E\\u2060-\\u2FFF"
+               "\\u3001-\\uFEFE\\uFF00-" LAST;
+    case 'W':
+        return "\\x00-\\x2F\\x3A-\\x40\\x5B-\\x5E\\x60\\x7B-" LAST;
+    case 'D':
+        return "\\x00-\\x2F\\x3A-" LAST;
+    default:
+        return NULL;
+    }
+}
+
 static int
 escape_copy(struct reader *r)
 {
@@ -168,10 +189,12 @@ escape_copy(struct reader *r)
 
     if (r->end - r->at < 2)
         return refuse(r, "\\ at the end");
-    if (c == 's')
-        replace(r, 2, r->in_class ? SPACES : "[" SPACES "]");
+    if (r->in_class && class_ranges(c))
+        replace(r, 2, class_ranges(c));
+    else if (c == 's')
+        replace(r, 2, "[" SPACES "]");
     else if (c == 'S')
-        replace(r, 2, r->in_class ? NO_SPACES : "[^" SPACES "]");
+        replace(r, 2, "[^" SPACES "]");
     else if (c == 'v')
         replace(r, 2, "\\x0B");
     else if (c == 'p' || c == 'P')

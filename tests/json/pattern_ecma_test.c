@@ -1,6 +1,7 @@
 /* json/pattern_ecma_test.c - proves json/pattern_ecma.c: the words of ECMA-262 */
 #include "json/pattern_ecma.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "support/test.h"
@@ -65,6 +66,119 @@ space_is_that_of_unicode(void **state)
     assert_int_equal(find("^\\S$", "a"), 1);
     assert_int_equal(find("^\\v$", "\x0B"), 1);
     assert_int_equal(find("^\\v$", "\n"), 0);
+}
+
+/* ---- classes of several items ------------------------------------------------ */
+
+static bool
+is_digit(unsigned c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool
+is_word(unsigned c)
+{
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* WhiteSpace and LineTerminator of ECMA-262 */
+static bool
+is_space(unsigned c)
+{
+    return (c >= 0x9 && c <= 0xD) || c == ' ' || c == 0xA0 || c == 0x1680 ||
+           (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F ||
+           c == 0x205F || c == 0x3000 || c == 0xFEFF;
+}
+
+/* Of the points below, the capital letters. */
+static bool
+is_capital(unsigned c)
+{
+    return (c >= 'A' && c <= 'Z') || c == 0xC9 || c == 0x100 || c == 0x391 ||
+           c == 0x1D400;
+}
+
+static const struct {
+    const char *text;
+    bool (*fn)(unsigned c);
+    bool is_not; /* what the function says is to be turned */
+} items[] = {
+    {"\\d", is_digit, false},       {"\\D", is_digit, true},
+    {"\\w", is_word, false},        {"\\W", is_word, true},
+    {"\\s", is_space, false},       {"\\S", is_space, true},
+    {"\\p{Lu}", is_capital, false}, {"\\P{Lu}", is_capital, true},
+};
+
+#define ITEMS (sizeof(items) / sizeof(items[0]))
+
+/* Both sides of where an item begins or ends, and some letters and digits. */
+static const unsigned points[] = {
+    0x0,    0x8,    0x9,    0xA,    0xD,    0xE,     0x1F,    0x20,    0x21,     0x2F,
+    '0',    '9',    0x3A,   0x40,   'A',    'Z',     0x5B,    0x5E,    '_',      0x60,
+    'a',    'z',    0x7B,   0x7F,   0x80,   0x9F,    0xA0,    0xA1,    0xC9,     0xE9,
+    0xFF,   0x100,  0x101,  0x391,  0x3B1,  0x663,   0x7FF,   0x800,   0x167F,   0x1680,
+    0x1681, 0x180E, 0x1FFF, 0x2000, 0x200A, 0x200B,  0x2027,  0x2028,  0x2029,   0x202A,
+    0x202E, 0x202F, 0x2030, 0x205E, 0x205F, 0x2060,  0x2FFF,  0x3000,  0x3001,   0xD7FF,
+    0xE000, 0xFEFE, 0xFEFF, 0xFF00, 0xFFFF, 0x10000, 0x1D400, 0x1D7CE, 0x10FFFF,
+};
+
+static bool
+item_holds(size_t item, unsigned c)
+{
+    return items[item].fn(c) != items[item].is_not;
+}
+
+static size_t
+utf8_write(char *text, unsigned c)
+{
+    static const unsigned char first[] = {0, 0, 0xC0, 0xE0, 0xF0};
+    size_t len = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+    for (size_t i = len - 1; i > 0; i--, c >>= 6)
+        text[i] = (char)(0x80 | (c & 0x3F));
+    text[0] = (char)(first[len] | c);
+    return len;
+}
+
+/* A class of three items, some of which may be the same, and its negation. */
+static void
+check_class(size_t a, size_t b, size_t c)
+{
+    struct mcpi_pattern *in = NULL, *out = NULL;
+    char pattern[80], text[4];
+
+    snprintf(pattern, sizeof pattern, "^[^%s%s%s]$", items[a].text, items[b].text,
+             items[c].text);
+    assert_int_equal(mcpi_pattern_new(NULL, pattern, strlen(pattern), &out, NULL), 0);
+    snprintf(pattern, sizeof pattern, "^[%s%s%s]$", items[a].text, items[b].text,
+             items[c].text);
+    assert_int_equal(mcpi_pattern_new(NULL, pattern, strlen(pattern), &in, NULL), 0);
+    for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+        size_t len = utf8_write(text, points[i]);
+        bool held = item_holds(a, points[i]) || item_holds(b, points[i]) ||
+                    item_holds(c, points[i]);
+
+        if (mcpi_pattern_find(in, text, len) != held)
+            fail_msg("%s and U+%04X", pattern, points[i]);
+        if (mcpi_pattern_find(out, text, len) != !held)
+            fail_msg("%s negated and U+%04X", pattern, points[i]);
+    }
+    mcpi_pattern_free(in);
+    mcpi_pattern_free(out);
+}
+
+static void
+class_holds_what_one_of_its_items_holds(void **state)
+{
+    (void)state;
+    for (size_t a = 0; a < ITEMS; a++)
+        for (size_t b = 0; b < ITEMS; b++)
+            for (size_t c = 0; c < ITEMS; c++)
+                check_class(a, b, c);
+    assert_int_equal(find("^[^\\W\\s]+$", "word_1"), 1);
+    assert_int_equal(find("^[^\\W\\s]+$", "w\xC3\xB6rd"), 0);
+    assert_int_equal(find("^[^\\W\\s]+$", "w\xCE\xBFrd"), 0);
 }
 
 static void
@@ -177,6 +291,7 @@ searches_within_a_budget_pay_for_their_effort(void **state)
 }
 
 TEST_MAIN(TEST(dot_is_all_but_line_ends), TEST(space_is_that_of_unicode),
+          TEST(class_holds_what_one_of_its_items_holds),
           TEST(properties_have_long_names), TEST(brackets_in_classes_are_plain),
           TEST(what_only_pcre_has_is_refused), TEST(what_both_have_is_kept),
           TEST(linear_patterns_are_known),
