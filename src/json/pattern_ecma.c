@@ -13,10 +13,15 @@
     "\\x09-\\x0D\\x20\\xA0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F" \
     "\\u3000\\uFEFF"
 
+/* What a hyphen in a class follows: nothing that a range may begin with, a character, or
+ * several of them. */
+enum before { BEFORE_NOTHING, BEFORE_CHAR, BEFORE_SEVERAL };
+
 struct reader {
     const char *start, *at, *end;
     struct mcpi_buf *buf;
     bool in_class;
+    enum before before;
     bool is_repeated; /* what stands before is a repetition, not made lazy */
     bool was_repeated;
     bool groups;      /* or alternatives */
@@ -141,8 +146,7 @@ property_copy(struct reader *r)
     category = category_short(r->at, (size_t)(end - r->at));
     if (category)
         replace(r, (size_t)(end - r->at), category);
-    else
-        copy(r, (size_t)(end - r->at));
+    copy(r, (size_t)(end + 1 - r->at));
 }
 
 /* ---- pieces ---------------------------------------------------------------- */
@@ -241,9 +245,20 @@ repeat_copy(struct reader *r)
         replace(r, 1, "\\{"); /* newer ones of PCRE2 repeat by {,3} too */
 }
 
-static int
-class_char_copy(struct reader *r)
+/* \d, \p{Lu} and the like */
+static bool
+is_several(const struct reader *r, size_t ahead)
 {
+    return peek(r, ahead) == '\\' && peek(r, ahead + 1) &&
+           strchr("dDsSwWpP", peek(r, ahead + 1));
+}
+
+static int
+class_atom_copy(struct reader *r)
+{
+    r->before = is_several(r, 0) ? BEFORE_SEVERAL : BEFORE_CHAR;
+    if (*r->at == '\\')
+        return escape_copy(r);
     if (*r->at == '[') {
         replace(r, 1, "\\[");
         return 0;
@@ -251,6 +266,34 @@ class_char_copy(struct reader *r)
     if (*r->at == ']')
         r->in_class = false;
     copy(r, 1);
+    return 0;
+}
+
+/* From a hyphen to what follows it. Beside several characters, where PCRE2 would refuse
+ * it, it stands for itself. */
+static int
+class_range_copy(struct reader *r)
+{
+    bool is_plain = r->before == BEFORE_SEVERAL || is_several(r, 1);
+    int status;
+
+    replace(r, 1, is_plain ? "\\-" : "-");
+    status = class_atom_copy(r);
+    r->before = BEFORE_NOTHING;
+    return status;
+}
+
+static int
+class_copy(struct reader *r)
+{
+    bool is_last = r->end - r->at == 1 || peek(r, 1) == ']';
+
+    if (*r->at != '-' || is_last)
+        return class_atom_copy(r);
+    if (r->before != BEFORE_NOTHING)
+        return class_range_copy(r);
+    replace(r, 1, "\\-");
+    r->before = BEFORE_CHAR;
     return 0;
 }
 
@@ -268,6 +311,7 @@ char_copy(struct reader *r)
         return 0;
     case '[':
         r->in_class = true;
+        r->before = BEFORE_NOTHING;
         copy(r, peek(r, 1) == '^' ? 2 : 1);
         return 0;
     case '|':
@@ -304,10 +348,10 @@ mcpi_pattern_translate(struct mcpi_buf *buf, const char *text, size_t len,
     while (status == 0 && r.at < r.end) {
         r.was_repeated = r.is_repeated;
         r.is_repeated = false;
-        if (*r.at == '\\')
-            status = escape_copy(&r);
+        if (r.in_class)
+            status = class_copy(&r);
         else
-            status = r.in_class ? class_char_copy(&r) : char_copy(&r);
+            status = *r.at == '\\' ? escape_copy(&r) : char_copy(&r);
     }
     *ret_linear = !r.groups && r.repeats <= (len > 0 && text[0] == '^');
     return status;

@@ -181,6 +181,42 @@ class_holds_what_one_of_its_items_holds(void **state)
     assert_int_equal(find("^[^\\W\\s]+$", "w\xCE\xBFrd"), 0);
 }
 
+/* A range has characters at both ends; a hyphen beside \\d and the like is one itself
+ * (Annex B.1.4), and what follows it begins no range. */
+static void
+hyphen_beside_a_class_escape_is_plain(void **state)
+{
+    static const struct {
+        const char *pattern, *in, *out;
+    } cases[] = {
+        {"^[\\w-.]$", "a-.", "+/"},
+        {"^[\\w-\\.]$", "a-.", "\\+"},
+        {"^[+-\\d]$", "+-5", ",."},
+        {"^[\\s-a]$", " -a", "b_\x7F"},
+        {"^[\\x01-\\s]$", "\x01-\t", "\x02x"},
+        {"^[^\\s-z]$", "ay", " -z"},
+        {"^[\\p{Lu}-z]$", "A-z", "ay"},
+        {"^[!-\\P{Lu}]$", "!-a", "A"},
+        {"^[\\d-a-c]$", "1-ac", "b"},
+        {"^[a-c-\\D]$", "abc-x", "5"},
+        {"^[a-c-e]$", "abc-e", "d"},
+        {"^[\\d-]$", "1-", "a"},
+        {"^[-\\d]$", "1-", "a"},
+        {"^[+--]$", "+,-", "."},
+    };
+    char text[2] = "";
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        for (const char *c = cases[i].in; (text[0] = *c); c++)
+            if (find(cases[i].pattern, text) != 1)
+                fail_msg("%s and %s", cases[i].pattern, text);
+        for (const char *c = cases[i].out; (text[0] = *c); c++)
+            if (find(cases[i].pattern, text) != 0)
+                fail_msg("%s and not %s", cases[i].pattern, text);
+    }
+}
+
 static void
 properties_have_long_names(void **state)
 {
@@ -292,7 +328,7 @@ searches_within_a_budget_pay_for_their_effort(void **state)
 
 TEST_MAIN(TEST(dot_is_all_but_line_ends), TEST(space_is_that_of_unicode),
           TEST(class_holds_what_one_of_its_items_holds),
-          TEST(properties_have_long_names), TEST(brackets_in_classes_are_plain),
-          TEST(what_only_pcre_has_is_refused), TEST(what_both_have_is_kept),
-          TEST(linear_patterns_are_known),
+          TEST(hyphen_beside_a_class_escape_is_plain), TEST(properties_have_long_names),
+          TEST(brackets_in_classes_are_plain), TEST(what_only_pcre_has_is_refused),
+          TEST(what_both_have_is_kept), TEST(linear_patterns_are_known),
           TEST(searches_within_a_budget_pay_for_their_effort))
