@@ -87,11 +87,40 @@ pattern_prepare(struct mcpi_pattern *pattern)
     return 0;
 }
 
+/* What ECMA-262 allows and PCRE2 cannot do, or NULL: it is not a pattern. */
+static const char *
+unsupported_name(int code)
+{
+    switch (code) {
+    case PCRE2_ERROR_LOOKBEHIND_NOT_FIXED_LENGTH:
+        return "a lookbehind of variable length";
+    case PCRE2_ERROR_LOOKBEHIND_TOO_COMPLICATED:
+    case PCRE2_ERROR_LOOKBEHIND_TOO_LONG:
+        return "a lookbehind that is too large";
+    case PCRE2_ERROR_QUANTIFIER_TOO_BIG:
+        return "a repetition of more than 65535 times";
+    case PCRE2_ERROR_PATTERN_TOO_LARGE:
+        return "repetitions that make it too large";
+    case PCRE2_ERROR_PARENTHESES_NEST_TOO_DEEP:
+        return "groups nested too deep";
+    case PCRE2_ERROR_SUBPATTERN_NAME_TOO_LONG:
+        return "a group name that is too long";
+    case PCRE2_ERROR_UNICODE_DISALLOWED_CODE_POINT:
+        return "half of a surrogate pair";
+    default:
+        return NULL;
+    }
+}
+
 static int
 pattern_refuse(int code, size_t at, mcp_error *err)
 {
     PCRE2_UCHAR why[120];
 
+    if (unsupported_name(code))
+        return mcpi_error_set(err, MCP_E_LIMIT,
+                              "a pattern with %s, which is not supported",
+                              unsupported_name(code));
     if (code == PCRE2_ERROR_HEAP_FAILED)
         return mcpi_error_set(err, MCP_E_NOMEM, "%s", mcp_status_text(MCP_E_NOMEM));
     if (pcre2_get_error_message(code, why, sizeof(why)) < 0)

@@ -22,8 +22,9 @@
 
 struct mcpi_pattern;
 
-/* Compile. The text is UTF-8 and not kept. MCP_E_INVAL: it is no pattern, err says
- * why and, if it can, where; MCP_E_LIMIT: too long; MCP_E_NOMEM. The allocator must
+/* Compile. The text is UTF-8 and not kept. MCP_E_INVAL: it is not a pattern, err
+ * says why and, if it can, where; MCP_E_LIMIT: too long, or it has what PCRE2 cannot do,
+ * which err names; MCP_E_NOMEM. The allocator must
  * outlive it. */
 int mcpi_pattern_new(const mcp_allocator *mem, const char *text, size_t len,
                      struct mcpi_pattern **ret, mcp_error *err);

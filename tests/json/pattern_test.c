@@ -64,6 +64,50 @@ what_is_no_pattern_is_refused_with_its_place(void **state)
     assert_int_equal(mcpi_pattern_new(NULL, "\\C", 2, &p, NULL), MCP_E_INVAL);
 }
 
+/* Patterns that ECMA-262 has and PCRE2 cannot search for are said to be that. */
+static void
+what_is_not_supported_is_named(void **state)
+{
+    static const char *const cases[][2] = {
+        {"(?<=a*)b", "a lookbehind of variable length"},
+        {".(?<!a|bc+)d", "a lookbehind of variable length"},
+        {"a{65536}", "a repetition of more than 65535 times"},
+        {"(((a{999}){999}){999}){999}", "repetitions that make it too large"},
+        {"\\uD83D", "half of a surrogate pair"},
+    };
+    struct mcpi_pattern *p = NULL;
+    mcp_error err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int r = mcpi_pattern_new(NULL, cases[i][0], strlen(cases[i][0]), &p, &err);
+
+        if (r != MCP_E_LIMIT || strncmp(err.message, "a pattern with ", 15) != 0 ||
+            !strstr(err.message, cases[i][1]) || !strstr(err.message, "not supported"))
+            fail_msg("%s: %d %s", cases[i][0], r, err.message);
+    }
+}
+
+static void
+names_and_depths_beyond_those_of_pcre_are_named(void **state)
+{
+    char deep[602], name[304] = "(?<";
+    struct mcpi_pattern *p = NULL;
+    mcp_error err;
+
+    (void)state;
+    memset(deep, '(', 301);
+    memset(deep + 301, ')', 301);
+    assert_int_equal(mcpi_pattern_new(NULL, deep, sizeof deep, &p, &err), MCP_E_LIMIT);
+    assert_string_equal(err.message, "a pattern with groups nested too deep, which is "
+                                     "not supported");
+    memset(name + 3, 'a', 299);
+    memcpy(name + 302, ">)", 2);
+    assert_int_equal(mcpi_pattern_new(NULL, name, sizeof name, &p, &err), MCP_E_LIMIT);
+    assert_string_equal(err.message, "a pattern with a group name that is too long, "
+                                     "which is not supported");
+}
+
 static void
 pattern_beyond_its_length_is_refused(void **state)
 {
@@ -161,6 +205,8 @@ each_allocation_may_fail(void **state)
 TEST_MAIN(TEST(pattern_is_found_anywhere_unless_anchored),
           TEST(patterns_read_as_ecma_262),
           TEST(what_is_no_pattern_is_refused_with_its_place),
+          TEST(what_is_not_supported_is_named),
+          TEST(names_and_depths_beyond_those_of_pcre_are_named),
           TEST(pattern_beyond_its_length_is_refused),
           TEST(backtracking_without_end_is_given_up),
           TEST(effort_at_all_places_of_a_text_is_bounded_together),
