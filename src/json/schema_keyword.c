@@ -383,7 +383,7 @@ read_core(compiler *c, node_type *node)
 
     if (r == 0 && !node->resource->draft7)
         r = read_reference(c, node, "$dynamicRef", true);
-    if (r == 0)
+    if (r == 0 && !node->resource->draft7)
         r = mcpi_read_definitions(c, node, "$defs");
     return r < 0 ? r : mcpi_read_definitions(c, node, "definitions");
 }

@@ -72,6 +72,27 @@ draft7_ignores_what_stands_beside_a_reference(void **state)
              "[{'a':null},{'a':1}]", "YN");
 }
 
+/* It is no keyword there; but a reference may lead into what is not. */
+static void
+draft7_does_not_know_defs(void **state)
+{
+    (void)state;
+    verdicts("{" DRAFT7 ",'$defs':5}", "[1]", "Y");
+    verdicts("{" DRAFT7 ",'$defs':{'title':'these','n':{'type':'null'}},"
+             "'properties':{'a':{'$ref':'#/$defs/n'}}}",
+             "[{'a':null},{'a':1}]", "YN");
+    assert_int_equal(refused("{" DRAFT7 ",'$defs':{'title':'these'},"
+                             "'allOf':[{'$ref':'#/$defs/title'}]}",
+                             "#/$defs/title must be a schema"),
+                     MCP_E_INVAL);
+    assert_int_equal(refused("{" DRAFT7 ",'definitions':{'title':'these'}}",
+                             "#/definitions/title must be a schema"),
+                     MCP_E_INVAL);
+    assert_int_equal(
+        refused("{'$defs':{'title':'these'}}", "#/$defs/title must be a schema"),
+        MCP_E_INVAL);
+}
+
 static void
 vocabularies_of_a_registered_metaschema_count(void **state)
 {
@@ -139,6 +160,7 @@ embedded_resource_may_have_another_dialect(void **state)
 TEST_MAIN(TEST(dialects_are_known_by_their_uri), TEST(unknown_dialect_is_refused),
           TEST(draft7_has_its_own_meaning),
           TEST(draft7_ignores_what_stands_beside_a_reference),
+          TEST(draft7_does_not_know_defs),
           TEST(vocabularies_of_a_registered_metaschema_count),
           TEST(format_assertion_vocabulary_asserts),
           TEST(unknown_required_vocabulary_is_refused),
