@@ -170,13 +170,21 @@ struct mcpi_schema_dynamic {
     const struct mcpi_schema_node *node;
 };
 
+/* The dialects, in the order of their age. */
+enum mcpi_draft {
+    MCPI_DRAFT_06,
+    MCPI_DRAFT_07,
+    MCPI_DRAFT_2019_09,
+    MCPI_DRAFT_2020_12,
+};
+
 /* A schema with a URI of its own: a document's root or a subschema with $id. */
 struct mcpi_schema_resource {
     const char *uri;
     size_t uri_len;
     const yyjson_val *root;
     unsigned vocabularies;
-    bool draft7;
+    enum mcpi_draft draft;
     struct mcpi_schema_dynamic *dynamics;
 };
 

@@ -79,7 +79,11 @@ contains_check(struct mcpi_check *c, const struct mcpi_schema_node *node,
                const yyjson_val *value, struct mcpi_seen *seen)
 {
     struct mcpi_schema_range contained = node->arrays->contained;
-    uint64_t count = contained_count(c, node->arrays, value, seen);
+    uint64_t count;
+
+    if (node->resource->draft < MCPI_DRAFT_2020_12)
+        seen = NULL; /* what is contained counts as looked at since then */
+    count = contained_count(c, node->arrays, value, seen);
 
     if (count < contained.min && contained.min == 1)
         return mcpi_check_fault(c, node, "contains", value,

@@ -22,7 +22,7 @@
 /* The root of what a reference names before its fragment. */
 static int
 reference_root(struct mcpi_schema_compiler *c, const struct mcpi_schema_pending *p,
-               const char *keyword, size_t uri_len, const struct mcpi_schema_node **ret)
+               size_t uri_len, const struct mcpi_schema_node **ret)
 {
     const struct mcpi_schema_resource *from = p->node->resource;
     struct mcpi_buf uri;
@@ -39,12 +39,12 @@ reference_root(struct mcpi_schema_compiler *c, const struct mcpi_schema_pending 
     if (uri.status == MCP_E_NOMEM)
         r = mcpi_schema_no_memory(c);
     else if (uri.status < 0)
-        r = mcpi_schema_refuse(c, MCP_E_LIMIT, p->node, keyword,
+        r = mcpi_schema_refuse(c, MCP_E_LIMIT, p->node, p->keyword,
                                "is a URI of more than %d bytes", MCPI_SCHEMA_URI_MAX);
     else if (doc)
         r = mcpi_schema_load(c, uri.data, uri.len, doc, from, ret);
     else if (!*ret)
-        r = mcpi_schema_refuse(c, MCP_E_INVAL, p->node, keyword,
+        r = mcpi_schema_refuse(c, MCP_E_INVAL, p->node, p->keyword,
                                "refers to %.*s, which is not registered", (int)uri.len,
                                uri.data);
     mcpi_buf_done(&uri);
@@ -96,47 +96,63 @@ fragment_find(struct mcpi_schema_compiler *c, const struct mcpi_schema_node *roo
 
 static int
 reference_find(struct mcpi_schema_compiler *c, const struct mcpi_schema_pending *p,
-               const char *keyword, struct mcpi_buf *fragment,
-               const struct mcpi_schema_node **ret)
+               struct mcpi_buf *fragment, const struct mcpi_schema_node **ret)
 {
     size_t len = mcpi_yy_len(p->ref), encoded_len = 0;
     const char *encoded = mcpi_uri_fragment(p->ref->uni.str, len, &encoded_len);
     const struct mcpi_schema_node *root = NULL;
-    int r = reference_root(c, p, keyword, encoded ? len - encoded_len - 1 : len, &root);
+    int r = reference_root(c, p, encoded ? len - encoded_len - 1 : len, &root);
 
     if (r < 0)
         return r;
     if (encoded && mcpi_uri_decode(fragment, encoded, encoded_len) < 0)
-        return mcpi_schema_refuse(c, MCP_E_INVAL, p->node, keyword,
+        return mcpi_schema_refuse(c, MCP_E_INVAL, p->node, p->keyword,
                                   "has a '%%' without two hexadecimal digits");
     if (fragment->status < 0)
         return mcpi_schema_no_memory(c);
     *ret = NULL;
     r = fragment_find(c, root, fragment, ret);
     if (r == 0 && c->walked > MCPI_SCHEMA_WALK_MAX)
-        return mcpi_schema_refuse(c, MCP_E_LIMIT, p->node, keyword,
+        return mcpi_schema_refuse(c, MCP_E_LIMIT, p->node, p->keyword,
                                   "is one of too many references to look up");
     if (r == 0 && !*ret)
-        return mcpi_schema_refuse(c, MCP_E_INVAL, p->node, keyword,
+        return mcpi_schema_refuse(c, MCP_E_INVAL, p->node, p->keyword,
                                   "refers to %s, where nothing is", p->ref->uni.str);
     return r;
 }
 
 /* A dynamic reference is one only if what it leads to has that dynamic anchor. */
 static void
-dynamic_set(struct mcpi_schema_logic *logic, const struct mcpi_buf *fragment)
+dynamic_set(struct mcpi_schema_logic *logic, const char *name, size_t len)
 {
     const struct mcpi_schema_dynamic *dynamic;
 
     assert(logic->dynamic_ref);
     dynamic = logic->dynamic_ref->resource->dynamics;
     for (; dynamic; dynamic = dynamic->next) {
-        if (dynamic->node != logic->dynamic_ref || dynamic->len != fragment->len ||
-            memcmp(dynamic->name, fragment->data, fragment->len) != 0)
+        if (dynamic->node != logic->dynamic_ref || dynamic->len != len ||
+            memcmp(dynamic->name, name, len) != 0)
             continue;
         logic->dynamic_name = dynamic->name;
         logic->dynamic_len = dynamic->len;
     }
+}
+
+static void
+reference_set(const struct mcpi_schema_pending *p, const struct mcpi_buf *fragment,
+              const struct mcpi_schema_node *target)
+{
+    struct mcpi_schema_logic *logic = p->node->logic;
+
+    if (strcmp(p->keyword, "$ref") == 0) {
+        logic->ref = target;
+        return;
+    }
+    logic->dynamic_ref = target;
+    if (strcmp(p->keyword, "$recursiveRef") == 0)
+        dynamic_set(logic, MCPI_RECURSIVE_ANCHOR, strlen(MCPI_RECURSIVE_ANCHOR));
+    else if (fragment->len > 0)
+        dynamic_set(logic, fragment->data, fragment->len);
 }
 
 static int
@@ -147,14 +163,9 @@ reference_resolve(struct mcpi_schema_compiler *c, const struct mcpi_schema_pendi
     int r;
 
     mcpi_buf_init(&fragment, c->schema->mem, MCPI_SCHEMA_BYTES_MAX);
-    r = reference_find(c, p, p->dynamic ? "$dynamicRef" : "$ref", &fragment, &target);
-    if (r == 0 && !p->dynamic) {
-        p->node->logic->ref = target;
-    } else if (r == 0) {
-        p->node->logic->dynamic_ref = target;
-        if (fragment.len > 0)
-            dynamic_set(p->node->logic, &fragment);
-    }
+    r = reference_find(c, p, &fragment, &target);
+    if (r == 0)
+        reference_set(p, &fragment, target);
     mcpi_buf_done(&fragment);
     return r;
 }

@@ -18,17 +18,21 @@ enum {
     MCPI_VOCABULARY_APPLICATOR = 1,
     MCPI_VOCABULARY_UNEVALUATED = 2,
     MCPI_VOCABULARY_VALIDATION = 4,
-    MCPI_VOCABULARY_FORMAT = 8, /* as assertion */
-    MCPI_VOCABULARY_ALL = 7     /* of the standard dialects */
+    MCPI_VOCABULARY_FORMAT = 8,   /* as assertion */
+    MCPI_VOCABULARY_DRAFT_07 = 5, /* which has none by name */
+    MCPI_VOCABULARY_ALL = 7       /* of the later standard dialects */
 };
 
 /* A reference to resolve when all of its document is known. */
 struct mcpi_schema_pending {
     struct mcpi_schema_pending *next;
     struct mcpi_schema_node *node;
+    const char *keyword; /* $ref, $dynamicRef, $recursiveRef */
     const yyjson_val *ref;
-    bool dynamic;
 };
+
+/* The name of a $recursiveAnchor among dynamic anchors; no $dynamicAnchor may begin so. */
+#define MCPI_RECURSIVE_ANCHOR "$recursiveAnchor"
 
 struct mcpi_schema_compiler {
     mcp_schema *schema;

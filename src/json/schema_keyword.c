@@ -224,14 +224,14 @@ read_strings(compiler *c, node_type *node)
 
 /* ---- arrays ---------------------------------------------------------------- */
 
-/* draft-07: `items` may be a list, and then `additionalItems` is for the rest. */
+/* Before 2020-12 `items` may be a list, and then `additionalItems` is for the rest. */
 static int
 read_items(compiler *c, node_type *node, struct mcpi_schema_arrays *rules)
 {
     const yyjson_val *items = mcpi_keyword_get(node, "items");
     int r;
 
-    if (!node->resource->draft7) {
+    if (node->resource->draft >= MCPI_DRAFT_2020_12) {
         r = mcpi_read_list(c, node, "prefixItems", &rules->prefix);
         return r < 0 ? r : mcpi_read_schema(c, node, "items", &rules->rest);
     }
@@ -256,7 +256,7 @@ read_array_rules(compiler *c, node_type *node, struct mcpi_schema_arrays *rules)
         if (r == 0)
             r = mcpi_read_schema(c, node, "contains", &rules->contains);
     }
-    if (r == 0 && vocabularies & MCPI_VOCABULARY_UNEVALUATED && !node->resource->draft7)
+    if (r == 0 && vocabularies & MCPI_VOCABULARY_UNEVALUATED)
         r = mcpi_read_schema(c, node, "unevaluatedItems", &rules->unevaluated);
     if (r < 0 || !(vocabularies & MCPI_VOCABULARY_VALIDATION))
         return r;
@@ -264,7 +264,7 @@ read_array_rules(compiler *c, node_type *node, struct mcpi_schema_arrays *rules)
         return mcpi_keyword_refuse(c, node, "uniqueItems", "a boolean");
     rules->unique = unique && mcpi_yy_kind(unique) == MCPI_YY_TRUE;
     r = mcpi_read_range(c, node, "minItems", "maxItems", &rules->count);
-    if (r == 0 && !node->resource->draft7)
+    if (r == 0 && node->resource->draft >= MCPI_DRAFT_2019_09)
         r = mcpi_read_range(c, node, "minContains", "maxContains", &rules->contained);
     return r;
 }
@@ -313,8 +313,9 @@ read_logic(compiler *c, node_type *node)
         r = mcpi_read_list(c, node, "oneOf", &logic->one);
     if (r == 0)
         r = mcpi_read_schema(c, node, "not", &logic->negated);
-    if (r == 0)
-        r = mcpi_read_schema(c, node, "if", &logic->condition);
+    if (r < 0 || node->resource->draft < MCPI_DRAFT_07)
+        return r;
+    r = mcpi_read_schema(c, node, "if", &logic->condition);
     if (r == 0)
         r = mcpi_read_schema(c, node, "then", &logic->then);
     if (r == 0)
@@ -324,7 +325,7 @@ read_logic(compiler *c, node_type *node)
 
 /* A reference is resolved when all of the document is known. */
 static int
-read_reference(compiler *c, node_type *node, const char *keyword, bool dynamic)
+read_reference(compiler *c, node_type *node, const char *keyword)
 {
     const yyjson_val *ref = mcpi_keyword_get(node, keyword);
     struct mcpi_schema_pending *pending;
@@ -339,8 +340,8 @@ read_reference(compiler *c, node_type *node, const char *keyword, bool dynamic)
     if (!node->logic || !pending)
         return MCP_E_NOMEM;
     pending->node = node;
+    pending->keyword = keyword;
     pending->ref = ref;
-    pending->dynamic = dynamic;
     pending->next = c->pending;
     c->pending = pending;
     return 0;
@@ -376,14 +377,28 @@ read_validation(compiler *c, node_type *node)
     return r < 0 ? r : read_numbers(c, node);
 }
 
+/* $recursiveRef of 2019-09, or what came after it */
+static int
+read_dynamic_reference(compiler *c, node_type *node)
+{
+    const yyjson_val *ref = mcpi_keyword_get(node, "$recursiveRef");
+
+    if (node->resource->draft >= MCPI_DRAFT_2020_12)
+        return read_reference(c, node, "$dynamicRef");
+    if (ref && !mcp_json_is_string(mcpi_yy_json(ref), "#"))
+        return mcpi_keyword_refuse(c, node, "$recursiveRef", "\"#\"");
+    return read_reference(c, node, "$recursiveRef");
+}
+
 static int
 read_core(compiler *c, node_type *node)
 {
-    int r = read_reference(c, node, "$ref", false);
+    bool is_modern = node->resource->draft >= MCPI_DRAFT_2019_09;
+    int r = read_reference(c, node, "$ref");
 
-    if (r == 0 && !node->resource->draft7)
-        r = read_reference(c, node, "$dynamicRef", true);
-    if (r == 0 && !node->resource->draft7)
+    if (r == 0 && is_modern)
+        r = read_dynamic_reference(c, node);
+    if (r == 0 && is_modern)
         r = mcpi_read_definitions(c, node, "$defs");
     return r < 0 ? r : mcpi_read_definitions(c, node, "definitions");
 }
@@ -395,9 +410,9 @@ mcpi_schema_keywords(compiler *c, node_type *node)
     const node_type *content;
     int r;
 
-    if (node->resource->draft7 && mcpi_keyword_get(node, "$ref")) {
+    if (node->resource->draft < MCPI_DRAFT_2019_09 && mcpi_keyword_get(node, "$ref")) {
         /* nothing beside it counts, but it may lead to definitions there */
-        r = read_reference(c, node, "$ref", false);
+        r = read_reference(c, node, "$ref");
         node_summarize(node);
         return r < 0 ? r : mcpi_read_definitions(c, node, "definitions");
     }
@@ -412,7 +427,7 @@ mcpi_schema_keywords(compiler *c, node_type *node)
         r = mcpi_schema_objects(c, node);
     if (r == 0 && vocabularies & MCPI_VOCABULARY_APPLICATOR)
         r = read_logic(c, node);
-    if (r == 0 && !node->resource->draft7)
+    if (r == 0 && node->resource->draft >= MCPI_DRAFT_2019_09)
         r = mcpi_read_schema(c, node, "contentSchema", &content);
     node_summarize(node);
     return r;

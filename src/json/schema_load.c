@@ -133,19 +133,19 @@ anchor_add(struct mcpi_schema_compiler *c, struct mcpi_schema_node *node,
 
 static int
 dynamic_add(struct mcpi_schema_compiler *c, struct mcpi_schema_node *node,
-            const yyjson_val *anchor)
+            const char *name, size_t len)
 {
     struct mcpi_schema_dynamic *dynamic;
 
     dynamic = mcpi_arena_take(&c->schema->arena, sizeof(*dynamic));
     if (!dynamic)
         return mcpi_schema_no_memory(c);
-    dynamic->name = anchor->uni.str;
-    dynamic->len = mcpi_yy_len(anchor);
+    dynamic->name = name;
+    dynamic->len = len;
     dynamic->node = node;
     dynamic->next = node->resource->dynamics;
     node->resource->dynamics = dynamic;
-    return anchor_add(c, node, dynamic->name, dynamic->len);
+    return 0;
 }
 
 /* ---- identifiers ----------------------------------------------------------- */
@@ -213,7 +213,7 @@ id_read(struct mcpi_schema_compiler *c, struct mcpi_schema_node *node,
     size_t uri_len = anchor ? len - anchor_len - 1 : len;
     int r = 0;
 
-    if (anchor_len > 0 && !node->resource->draft7)
+    if (anchor_len > 0 && node->resource->draft >= MCPI_DRAFT_2019_09)
         return mcpi_schema_refuse(c, MCP_E_INVAL, node, "$id",
                                   "must not have a fragment");
     if (uri_len > 0) {
@@ -230,18 +230,50 @@ id_read(struct mcpi_schema_compiler *c, struct mcpi_schema_node *node,
 }
 
 static int
+dynamic_anchor_read(struct mcpi_schema_compiler *c, struct mcpi_schema_node *node)
+{
+    const yyjson_val *anchor = NULL;
+    int r = identifier_get(c, node, "$dynamicAnchor", &anchor);
+
+    if (r < 0 || !anchor)
+        return r;
+    r = dynamic_add(c, node, anchor->uni.str, mcpi_yy_len(anchor));
+    return r < 0 ? r : anchor_add(c, node, anchor->uni.str, mcpi_yy_len(anchor));
+}
+
+/* 2019-09: a dynamic anchor without a name, at the root of a resource. */
+static int
+recursive_anchor_read(struct mcpi_schema_compiler *c, struct mcpi_schema_node *node)
+{
+    const mcp_json *anchor = mcp_json_get(mcpi_yy_json(node->value),
+                                          MCPI_RECURSIVE_ANCHOR);
+
+    if (anchor && mcpi_yy_type(mcpi_yy(anchor)) != YYJSON_TYPE_BOOL)
+        return mcpi_schema_refuse(c, MCP_E_INVAL, node, MCPI_RECURSIVE_ANCHOR,
+                                  "must be a boolean");
+    if (!mcp_json_bool(anchor, false) || node->value != node->resource->root)
+        return 0;
+    return dynamic_add(c, node, MCPI_RECURSIVE_ANCHOR, strlen(MCPI_RECURSIVE_ANCHOR));
+}
+
+static int
 anchors_read(struct mcpi_schema_compiler *c, struct mcpi_schema_node *node)
 {
-    const yyjson_val *anchor = NULL, *dynamic = NULL;
+    const yyjson_val *anchor = NULL;
     int r = identifier_get(c, node, "$anchor", &anchor);
 
     if (r == 0 && anchor)
         r = anchor_add(c, node, anchor->uni.str, mcpi_yy_len(anchor));
-    if (r == 0)
-        r = identifier_get(c, node, "$dynamicAnchor", &dynamic);
-    if (r == 0 && dynamic)
-        r = dynamic_add(c, node, dynamic);
-    return r;
+    if (r < 0)
+        return r;
+    return node->resource->draft >= MCPI_DRAFT_2020_12 ? dynamic_anchor_read(c, node)
+                                                       : recursive_anchor_read(c, node);
+}
+
+static bool
+is_modern(const struct mcpi_schema_node *node)
+{
+    return node->resource->draft >= MCPI_DRAFT_2019_09;
 }
 
 /* $schema, $id and anchors. The dialect comes first: it says what an $id means. */
@@ -258,11 +290,11 @@ identifiers_read(struct mcpi_schema_compiler *c, struct mcpi_schema_node *node)
         r = resource_copy(c, node);
     if (r == 0 && dialect && (is_root || id))
         r = mcpi_schema_dialect(c, node, dialect);
-    if (r == 0 && node->resource->draft7 && mcp_json_get(object, "$ref"))
-        return 0; /* draft-07: what stands beside a $ref does not count */
+    if (r == 0 && !is_modern(node) && mcp_json_get(object, "$ref"))
+        return 0; /* what stands beside a $ref does not count */
     if (r == 0 && id)
         r = id_read(c, node, id);
-    if (r == 0 && !node->resource->draft7)
+    if (r == 0 && is_modern(node))
         r = anchors_read(c, node);
     return r;
 }
@@ -412,7 +444,7 @@ mcpi_schema_load(struct mcpi_schema_compiler *c, const char *uri, size_t uri_len
     resource->uri_len = uri_len;
     resource->root = added->root;
     resource->vocabularies = like ? like->vocabularies : MCPI_VOCABULARY_ALL;
-    resource->draft7 = like && like->draft7;
+    resource->draft = like ? like->draft : MCPI_DRAFT_2020_12;
     r = node_new(c, added, resource, added->root, &root);
     if (r == 0)
         r = name_add(c, root, (struct name_key){added->uri, uri_len},

@@ -97,7 +97,7 @@ collect_dependencies(compiler *c, const node_type *node, struct strings *s)
 {
     int r;
 
-    if (node->resource->draft7) {
+    if (node->resource->draft < MCPI_DRAFT_2019_09) {
         r = collect_keys(c, node, "dependencies", s);
         return r < 0 ? r : collect_member_elements(c, node, "dependencies", true, s);
     }
@@ -255,7 +255,7 @@ read_all_dependencies(compiler *c, node_type *node, struct mcpi_schema_objects *
     rules->dependencies = mcpi_rules_new(c, count * sizeof(*rules->dependencies));
     if (!rules->dependencies)
         return MCP_E_NOMEM;
-    if (node->resource->draft7)
+    if (node->resource->draft < MCPI_DRAFT_2019_09)
         return read_dependencies(c, node, "dependencies", rules);
     if (validates)
         r = read_dependencies(c, node, "dependentRequired", rules);
@@ -330,7 +330,7 @@ mcpi_schema_objects(compiler *c, node_type *node)
         r = read_validation(c, node, rules);
     if (r == 0)
         r = read_all_dependencies(c, node, rules);
-    if (r == 0 && vocabularies & MCPI_VOCABULARY_UNEVALUATED && !node->resource->draft7)
+    if (r == 0 && vocabularies & MCPI_VOCABULARY_UNEVALUATED)
         r = mcpi_read_schema(c, node, "unevaluatedProperties", &rules->unevaluated);
     return r;
 }

@@ -430,7 +430,8 @@ a_promise_that_cannot_be_read_harms_no_other(void **state)
     assert_int_equal(call_t(&w, NULL, &err), MCP_E_PROTO);
     assert_string_equal(err.message,
                         "the output of tool t cannot be checked by its schema: "
-                        "#/$schema is a dialect that is not supported: "
+                        "#/$schema is not a supported dialect "
+                        "(2020-12, 2019-09, draft-07, draft-06): "
                         "https://odd.example/dialect");
     plan_list(&w, list);
     plan_call(&w, OUTPUT(1));

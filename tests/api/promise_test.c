@@ -272,8 +272,9 @@ what_has_no_schema_to_be_checked_by_is_no_answer(void **state)
     static const struct {
         const char *schema, *why;
     } rows[] = {
-        {ODD, "the output of tool t cannot be checked by its schema: #/$schema is a "
-              "dialect that is not supported: https://odd.example/dialect"},
+        {ODD, "the output of tool t cannot be checked by its schema: #/$schema is "
+              "not a supported dialect (2020-12, 2019-09, draft-07, draft-06): "
+              "https://odd.example/dialect"},
         {"{\"$ref\":\"https://elsewhere.example/s\"}", "elsewhere.example"},
         {"{\"type\":7}", "#/type"},
         {"7", "the output of tool t cannot be checked by its schema: "},

@@ -165,7 +165,8 @@ a_mistake_is_told_with_the_tool_and_the_place(void **state)
            "minProperties");
     refuse(MCP_TOOL(.name = "t", .reply = nothing,
                     .output_schema = "{\"$schema\":\"https://odd.example/dialect\"}"),
-           "dialect that is not supported: https://odd.example/dialect");
+           "#/$schema is not a supported dialect (2020-12, 2019-09, draft-07, "
+           "draft-06): https://odd.example/dialect");
     refuse(MCP_TOOL(.name = "t", .reply = nothing, .output_schema = "[]"),
            "outputSchema is not an object");
     refuse(MCP_TOOL(.name = "t", .reply = nothing, .fields = search_fields,
