@@ -1,8 +1,9 @@
 /*
- * json/schema_suite_test.c - JSON-Schema-Test-Suite for 2020-12, a case for each file
+ * json/schema_suite_test.c - JSON-Schema-Test-Suite, a case for each file of each dialect
  *
  * The suite is the one that scripts/test-data has fetched. Where MCP_TEST_DATA has one as
- * well, a case runs the file of both; each has its own documents that tests refer to.
+ * well, for 2020-12, a case runs the file of both; each has its own documents that tests
+ * refer to.
  */
 #include <dirent.h>
 #include <limits.h>
@@ -11,19 +12,44 @@
 #include "support/data.h"
 #include "json/schema_fixture.h"
 
-#define ROOT "json-schema-2020-12"
-#define FILES_MAX 200
-#define FILES_LEAST 46 /* what the suite had when this was written */
+#define FILES_MAX 300
 
 typedef const char *find_fn(const char *name);
 
 /* Where a suite comes from, and the documents that it refers to, once registered. */
 static struct source {
     find_fn *find;
+    const char *root;
+    size_t dialects; /* how many of those below it has */
     mcp_schema_set *documents;
-} sources[] = {{data_fetched, NULL}, {data_published, NULL}};
+} sources[] = {{data_fetched, "json-schema", 4, NULL},
+               {data_published, "json-schema-2020-12", 1, NULL}};
 
 enum { SOURCES = sizeof sources / sizeof sources[0] };
+
+/* The dialects that the suite has a folder for. */
+static const struct dialect {
+    const char *folder;
+    const char *uri; /* of schemas that do not say theirs, or NULL: they do */
+    size_t files;    /* how many there were when this was written */
+} dialects[] = {
+    {"draft2020-12", NULL, 46},
+    {"draft2019-09", NULL, 46},
+    {"draft7", "http://json-schema.org/draft-07/schema#", 37},
+    {"draft6", "http://json-schema.org/draft-06/schema#", 36},
+};
+
+enum { DIALECTS = sizeof dialects / sizeof dialects[0] };
+
+/* The path of a name below a source's root, or NULL. */
+static const char *
+source_find(const struct source *source, const char *name)
+{
+    char path[600];
+
+    snprintf(path, sizeof path, "%s/%s", source->root, name);
+    return source->find(path);
+}
 
 static void
 register_file(mcp_schema_set *documents, const char *path, const char *uri)
@@ -61,7 +87,7 @@ register_folder(mcp_schema_set *documents, const char *folder, const char *uri)
     closedir(dir);
 }
 
-/* Ours of 2020-12: each of the array by its $id. */
+/* Ours: each of the array by its $id. */
 static void
 register_own_metaschema(mcp_schema_set *documents)
 {
@@ -89,13 +115,13 @@ register_documents(struct source *source)
         return;
     source->documents = mcp_schema_set_new(NULL);
     assert_non_null(source->documents);
-    snprintf(folder, sizeof folder, "%s", source->find(ROOT "/remotes"));
+    snprintf(folder, sizeof folder, "%s", source_find(source, "remotes"));
     register_folder(source->documents, folder, "http://localhost:1234");
     if (source->find == data_fetched) { /* which has no metaschema */
         register_own_metaschema(source->documents);
         return;
     }
-    snprintf(folder, sizeof folder, "%s", source->find(ROOT "/metaschema"));
+    snprintf(folder, sizeof folder, "%s", source_find(source, "metaschema"));
     register_folder(source->documents, folder, NULL);
 }
 
@@ -120,16 +146,42 @@ check_one(const mcp_schema *schema, const mcp_json *group, const mcp_json *test)
     mcp_schema_report_free(report);
 }
 
+/* A schema that does not say its dialect, saying it. */
+static mcp_doc *
+declared(const mcp_json *schema, const char *uri)
+{
+    mcp_builder *b = mcp_builder_new(NULL);
+    mcp_json_iterator it;
+    mcp_doc *doc = NULL;
+
+    if (mcp_json_get_type(schema) != MCP_JSON_OBJECT) {
+        mcp_builder_value(b, NULL, schema);
+    } else {
+        mcp_builder_begin_object(b, NULL);
+        if (uri && !mcp_json_get(schema, "$schema"))
+            mcp_builder_string(b, "$schema", uri);
+        for (it = mcp_json_each(schema); mcp_json_next(&it);)
+            mcp_builder_value(b, mcp_json_string(it.key, ""), it.value);
+        mcp_builder_end(b);
+    }
+    assert_int_equal(mcp_builder_parse(b, &doc), 0);
+    mcp_builder_free(b);
+    return doc;
+}
+
 static void
-check_group(const struct source *source, const mcp_json *group)
+check_group(const struct source *source, const struct dialect *dialect,
+            const mcp_json *group)
 {
     const mcp_schema_options opt = MCP_SCHEMA_OPTIONS(.set = source->documents);
+    mcp_doc *doc = declared(mcp_json_get(group, "schema"), dialect->uri);
     mcp_schema *schema = NULL;
     mcp_json_iterator it;
     mcp_error err = {0};
 
-    if (mcp_schema_compile(mcp_json_get(group, "schema"), &opt, &schema, &err) < 0)
+    if (mcp_schema_compile(mcp_doc_root(doc), &opt, &schema, &err) < 0)
         fail_msg("%s: %s", text_of(group, "description"), err.message);
+    mcp_doc_free(doc);
     for (it = mcp_json_each(mcp_json_get(group, "tests")); mcp_json_next(&it);)
         check_one(schema, group, it.value);
     mcp_schema_free(schema);
@@ -137,30 +189,40 @@ check_group(const struct source *source, const mcp_json *group)
 
 /* False if the source does not have the file. */
 static bool
-passes_in(struct source *source, const char *name)
+passes_in(struct source *source, const struct dialect *dialect, const char *file)
 {
-    const char *path = source->find(name);
+    char name[512];
+    const char *path;
     mcp_json_iterator it;
-    mcp_doc *doc = path ? data_read(path) : NULL;
+    mcp_doc *doc;
 
+    snprintf(name, sizeof name, "tests/%s/%s", dialect->folder, file);
+    path = source_find(source, name);
+    doc = path ? data_read(path) : NULL;
     if (!doc)
         return false;
     register_documents(source);
     for (it = mcp_json_each(mcp_doc_root(doc)); mcp_json_next(&it);)
-        check_group(source, it.value);
+        check_group(source, dialect, it.value);
     mcp_doc_free(doc);
     return true;
 }
 
+/* The case is called "folder.file.json". */
 static void
 file_passes(void **state)
 {
-    char name[512];
+    const char *file = strchr(*state, '.') + 1;
+    size_t len = (size_t)(file - (const char *)*state) - 1;
     bool found = false;
 
-    snprintf(name, sizeof name, ROOT "/tests/draft2020-12/%s", strchr(*state, '.') + 1);
-    for (size_t i = 0; i < SOURCES; i++)
-        found |= passes_in(&sources[i], name);
+    for (size_t i = 0; i < DIALECTS; i++) {
+        if (strlen(dialects[i].folder) != len ||
+            strncmp(dialects[i].folder, *state, len) != 0)
+            continue;
+        for (size_t j = 0; j < SOURCES; j++)
+            found |= passes_in(&sources[j], &dialects[i], file);
+    }
     assert_true(found);
 }
 
@@ -178,7 +240,7 @@ static void
 suite_is_there_and_whole(void **state)
 {
     (void)state;
-    if (!data_fetched(ROOT "/tests/draft2020-12"))
+    if (!source_find(&sources[0], "tests"))
         test_skip(
             "build/test-data has no JSON Schema Test Suite: run scripts/test-data");
     fail_msg("fewer files than the suite has");
@@ -190,14 +252,14 @@ struct list {
 };
 
 static void
-list_add(struct list *list, const char *file)
+list_add(struct list *list, const char *folder, const char *file)
 {
     static char names[FILES_MAX][300];
     char *name = names[list->count];
 
     if (list->count == FILES_MAX)
         return;
-    snprintf(name, sizeof names[0], "suite.%.255s", file);
+    snprintf(name, sizeof names[0], "%.30s.%.255s", folder, file);
     for (size_t i = 0; i < list->count; i++) {
         if (strcmp(list->cases[i].name, name) == 0)
             return;
@@ -205,24 +267,40 @@ list_add(struct list *list, const char *file)
     list->cases[list->count++] = (struct test_case){name, file_passes, name};
 }
 
-/* Adds a case for each file of a suite; returns how many files it has. */
-static size_t
-list_files(struct list *list, find_fn *find)
+/* Adds a case for each file of a dialect; false if there are fewer than there were. */
+static bool
+list_files(struct list *list, const struct source *source,
+           const struct dialect *dialect)
 {
-    const char *folder = find(ROOT "/tests/draft2020-12");
-    DIR *dir = folder ? opendir(folder) : NULL;
     struct dirent *entry;
+    const char *folder;
     size_t count = 0;
+    char name[64];
+    DIR *dir;
+
+    snprintf(name, sizeof name, "tests/%s", dialect->folder);
+    folder = source_find(source, name);
+    dir = folder ? opendir(folder) : NULL;
 
     for (entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
         if (!strstr(entry->d_name, ".json"))
             continue;
-        list_add(list, entry->d_name);
+        list_add(list, dialect->folder, entry->d_name);
         count++;
     }
     if (dir)
         closedir(dir);
-    return count;
+    return count >= dialect->files;
+}
+
+static bool
+list_source(struct list *list, const struct source *source)
+{
+    bool whole = true;
+
+    for (size_t i = 0; i < source->dialects; i++)
+        whole &= list_files(list, source, &dialects[i]);
+    return whole;
 }
 
 int
@@ -230,10 +308,10 @@ main(void)
 {
     static struct test_case cases[FILES_MAX + 2];
     struct list list = {cases, 0};
-    bool whole = list_files(&list, data_fetched) >= FILES_LEAST;
+    bool whole = list_source(&list, &sources[0]);
 
     if (data_published(""))
-        whole &= list_files(&list, data_published) >= FILES_LEAST;
+        whole &= list_source(&list, &sources[1]);
     if (!whole)
         cases[list.count++] = (struct test_case)TEST(suite_is_there_and_whole);
     cases[list.count++] = (struct test_case)TEST(documents_are_freed);
