@@ -106,6 +106,7 @@ struct mcpi_schema_strings {
     struct mcpi_schema_range length;
     const struct mcpi_pattern *pattern;
     mcpi_schema_format_fn *format;
+    bool is_regex; /* the format that no function decides, because it takes memory */
     const char *format_name;
 };
 

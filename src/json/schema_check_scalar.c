@@ -5,6 +5,9 @@
 #include "json/schema_check.h"
 #include "json/value.h"
 
+/* What it costs at least to read a regex; and a step for each of its bytes. */
+#define REGEX_COST 100
+
 /* ---- numbers --------------------------------------------------------------- */
 
 /* "must be at least 5" */
@@ -120,6 +123,34 @@ pattern_check(struct mcpi_check *c, const struct mcpi_schema_node *node,
                             text);
 }
 
+/* What is too long or not supported may be one to ECMA-262, so it is let pass. */
+static bool
+is_regex(struct mcpi_check *c, const yyjson_val *value)
+{
+    struct mcpi_pattern *pattern = NULL;
+    int r;
+
+    if (!mcpi_check_spend(c, REGEX_COST + mcpi_yy_len(value)))
+        return false;
+    r = mcpi_pattern_new(c->schema->mem, value->uni.str, mcpi_yy_len(value), &pattern,
+                         NULL);
+    mcpi_pattern_free(pattern);
+    return r == MCP_E_NOMEM ? mcpi_check_stop(c, r, NULL) : r != MCP_E_INVAL;
+}
+
+static bool
+format_check(struct mcpi_check *c, const struct mcpi_schema_node *node,
+             const yyjson_val *value)
+{
+    const struct mcpi_schema_strings *rules = node->strings;
+    bool ok = rules->is_regex ? is_regex(c, value)
+                              : mcpi_check_spend_text(c, value) &&
+                                    rules->format(value->uni.str, mcpi_yy_len(value));
+
+    return ok || mcpi_check_fault(c, node, "format", value, "must be of the format %s",
+                                  rules->format_name);
+}
+
 bool
 mcpi_check_strings(struct mcpi_check *c, const struct mcpi_schema_node *node,
                    const yyjson_val *value)
@@ -129,10 +160,7 @@ mcpi_check_strings(struct mcpi_check *c, const struct mcpi_schema_node *node,
 
     if (rules->pattern && (ok || mcpi_check_goes_on(c)))
         ok = pattern_check(c, node, value) && ok;
-    if (rules->format && (ok || mcpi_check_goes_on(c)) &&
-        mcpi_check_spend_text(c, value) &&
-        !rules->format(value->uni.str, mcpi_yy_len(value)))
-        ok = mcpi_check_fault(c, node, "format", value, "must be of the format %s",
-                              rules->format_name);
+    if ((rules->format || rules->is_regex) && (ok || mcpi_check_goes_on(c)))
+        ok = format_check(c, node, value) && ok;
     return ok;
 }

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 #define HOSTNAME_MAX 253
 #define LABEL_MAX 63
 #define LOCAL_PART_MAX 64
@@ -35,35 +37,48 @@ is_one_of(char c, const char *chars)
 
 /* ---- hosts ----------------------------------------------------------------- */
 
-/* RFC 1123, section 2.1 */
 static bool
-is_label(const char *text, size_t len)
+is_ascii(char c)
 {
-    if (len == 0 || len > LABEL_MAX || text[0] == '-' || text[len - 1] == '-')
+    return (unsigned char)c < 0x80;
+}
+
+/* RFC 1123, section 2.1; wide: and all that is not ASCII. */
+static bool
+is_label(const char *text, size_t len, bool wide)
+{
+    if (len == 0 || mcpi_utf8_count(text, len) > LABEL_MAX || text[0] == '-' ||
+        text[len - 1] == '-')
         return false;
     for (size_t i = 0; i < len; i++) {
-        if (!is_alnum(text[i]) && text[i] != '-')
+        if (!is_alnum(text[i]) && text[i] != '-' && (is_ascii(text[i]) || !wide))
             return false;
     }
     return true;
 }
 
 static bool
-is_hostname(const char *text, size_t len)
+is_any_hostname(const char *text, size_t len, bool wide)
 {
     const char *end = text + len;
 
-    if (len == 0 || len > HOSTNAME_MAX)
+    if (len == 0 || mcpi_utf8_count(text, len) > HOSTNAME_MAX)
         return false;
     for (;;) {
         const char *dot = memchr(text, '.', (size_t)(end - text));
 
-        if (!is_label(text, (size_t)((dot ? dot : end) - text)))
+        if (!is_label(text, (size_t)((dot ? dot : end) - text), wide))
             return false;
         if (!dot)
             return true;
         text = dot + 1;
     }
+}
+
+static bool
+is_hostname(const char *text, size_t len)
+{
+    return is_any_hostname(text, len, false);
 }
 
 /* A number up to 255 without a leading zero; its digits, or 0. */
@@ -133,9 +148,10 @@ is_ipv6(const char *text, size_t len)
 
 /* ---- mail ------------------------------------------------------------------ */
 
-/* RFC 5321, section 4.1.2: atoms with dots between them, or a quoted string */
+/* RFC 5321, section 4.1.2: atoms with dots between them, or a quoted string; wide: also
+ * of what is not ASCII (RFC 6531, section 3.3) */
 static bool
-is_local_part(const char *text, size_t len)
+is_local_part(const char *text, size_t len, bool wide)
 {
     bool quoted = len >= 2 && text[0] == '"' && text[len - 1] == '"';
 
@@ -146,7 +162,7 @@ is_local_part(const char *text, size_t len)
             i++;
         else if (text[i] == '"' || text[i] == '\\')
             return false;
-        if (text[i] < ' ' || text[i] > '~')
+        if ((text[i] < ' ' || text[i] > '~') && (is_ascii(text[i]) || !wide))
             return false;
     }
     for (size_t i = 0; !quoted && i < len; i++) {
@@ -154,7 +170,8 @@ is_local_part(const char *text, size_t len)
 
         if (dot && (i == 0 || i == len - 1 || text[i - 1] == '.'))
             return false;
-        if (!dot && !is_alnum(text[i]) && !is_one_of(text[i], "!#$%&'*+-/=?^_`{|}~"))
+        if (!dot && !is_alnum(text[i]) && !is_one_of(text[i], "!#$%&'*+-/=?^_`{|}~") &&
+            (is_ascii(text[i]) || !wide))
             return false;
     }
     return true;
@@ -173,15 +190,27 @@ is_address_literal(const char *text, size_t len)
 }
 
 static bool
-is_email(const char *text, size_t len)
+is_any_email(const char *text, size_t len, bool wide)
 {
     size_t at = len;
 
     while (at > 0 && text[at - 1] != '@')
         at--;
-    return at > 0 && is_local_part(text, at - 1) &&
-           (is_hostname(text + at, len - at) ||
+    return at > 0 && is_local_part(text, at - 1, wide) &&
+           (is_any_hostname(text + at, len - at, wide) ||
             is_address_literal(text + at, len - at));
+}
+
+static bool
+is_email(const char *text, size_t len)
+{
+    return is_any_email(text, len, false);
+}
+
+static bool
+is_idn_email(const char *text, size_t len)
+{
+    return is_any_email(text, len, true);
 }
 
 /* ---- URIs (RFC 3986) and IRIs (RFC 3987) ----------------------------------- */
@@ -447,6 +476,7 @@ mcpi_schema_format_find(const char *name, size_t len)
         {"time", mcpi_time_is_time},
         {"duration", mcpi_time_is_duration},
         {"email", is_email},
+        {"idn-email", is_idn_email},
         {"hostname", is_hostname},
         {"ipv4", is_ipv4},
         {"ipv6", is_ipv6},

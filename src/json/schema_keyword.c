@@ -190,6 +190,7 @@ read_format(compiler *c, node_type *node, struct mcpi_schema_strings *rules)
     if (!c->assert_formats && !(node->resource->vocabularies & MCPI_VOCABULARY_FORMAT))
         return 0;
     rules->format = mcpi_schema_format_find(format->uni.str, mcpi_yy_len(format));
+    rules->is_regex = mcp_json_is_string(mcpi_yy_json(format), "regex");
     rules->format_name = format->uni.str;
     return 0;
 }
@@ -216,7 +217,7 @@ read_strings(compiler *c, node_type *node)
         r = mcpi_schema_pattern(c, node, "pattern", pattern, &rules->pattern);
     if (r == 0)
         r = read_format(c, node, rules);
-    if (rules->pattern || rules->format || rules->length.min > 0 ||
+    if (rules->pattern || rules->format || rules->is_regex || rules->length.min > 0 ||
         rules->length.max != MCPI_SCHEMA_NO_MAX)
         node->strings = rules;
     return r;

@@ -55,6 +55,44 @@ formats_are_asserted_on_request(void **state)
 }
 
 static void
+format_regex_is_what_patterns_are(void **state)
+{
+    const mcp_schema_options opt = MCP_SCHEMA_OPTIONS(.assert_formats = true);
+    mcp_schema *schema = schema_with("{'format':'regex'}", &opt);
+    char text[5000];
+
+    (void)state;
+    verdicts("{'format':'regex'}", "['^(abc]']", "Y");
+    verdicts_with("{'format':'regex'}", &opt,
+                  "['^[a-z]+$','','(?<y>a)\\\\k<y>','^(abc]','a**','(?i)a','\\\\Z',5]",
+                  "YYYNNNNY");
+    /* what PCRE2 cannot do, or is too long for us, may be one nevertheless */
+    assert_int_equal(check_text(schema, "'(?<=a*)b'", NULL, NULL), 0);
+    memset(text, 'a', sizeof text - 1);
+    text[0] = text[sizeof text - 2] = '\'';
+    text[sizeof text - 1] = '\0';
+    assert_int_equal(check_text(schema, text, NULL, NULL), 0);
+    mcp_schema_free(schema);
+}
+
+static void
+many_regexes_are_paid_for(void **state)
+{
+    const mcp_schema_options opt = MCP_SCHEMA_OPTIONS(.assert_formats = true,
+                                                      .max_steps = 1000);
+    mcp_schema *schema = schema_with("{'items':{'format':'regex'}}", &opt);
+    mcp_error err;
+
+    (void)state;
+    assert_int_equal(check_text(schema, "['a','b','c','d']", NULL, NULL), 0);
+    assert_int_equal(
+        check_text(schema, "['a','a','a','a','a','a','a','a','a','a']", NULL, &err),
+        MCP_E_LIMIT);
+    assert_string_equal(err.message, "the schema takes too many steps");
+    mcp_schema_free(schema);
+}
+
+static void
 faults_are_sentences(void **state)
 {
     (void)state;
@@ -91,5 +129,6 @@ several_faults_of_one_value_are_told(void **state)
 
 TEST_MAIN(TEST(bounds_are_exact), TEST(multiples_are_those_of_decimals),
           TEST(lengths_count_characters), TEST(patterns_are_searched),
-          TEST(formats_are_asserted_on_request), TEST(faults_are_sentences),
-          TEST(several_faults_of_one_value_are_told))
+          TEST(formats_are_asserted_on_request),
+          TEST(format_regex_is_what_patterns_are), TEST(many_regexes_are_paid_for),
+          TEST(faults_are_sentences), TEST(several_faults_of_one_value_are_told))

@@ -47,7 +47,16 @@ mail(void **state)
        "\"joe bloggs\"@example.com", "\"joe@b\\\"x\"@example.com", "a@[1.2.3.4]",
        "a@[IPv6:::1]");
     NOT("email", "", "a", "@", "a@", "@b", ".a@b", "a.@b", "a..b@c", "a b@c", "a@b_c",
-        "a@[1.2.3]", "\"a\"b\"@c", "a@b@c", "\"a\\\"@c");
+        "a@[1.2.3]", "\"a\"b\"@c", "a@b@c", "\"a\\\"@c", "\xC3\xA4@b", "a@\xC3\xA4");
+    IS("idn-email", "joe.bloggs@example.com", "a@[1.2.3.4]",
+       "\xEC\x8B\xA4\xEB\xA1\x80@\xEC\x8B\xA4\xEB\xA1\x80."
+       "\xED\x85\x8C\xEC\x8A\xA4\xED\x8A\xB8",
+       "\"\xC3\xA4 b\"@\xC3\xA4.de");
+    NOT("idn-email", "2962",
+        "user\xEF\xBC\xA0"
+        "example.com",
+        "\xC3\xA4@", "@\xC3\xA4", ".\xC3\xA4@b", "\xC3\xA4 b@c", "a@-\xC3\xA4",
+        "a@\xC3\xA4..b");
 }
 
 static void
