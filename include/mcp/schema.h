@@ -2,10 +2,10 @@
  * mcp/schema.h - JSON Schema: compile once, check many
  *
  * A schema from a stranger is compiled into an mcp_schema; any number of threads may
- * then check values with it. Schemas are of dialect 2020-12, or of draft-07 if their
- * $schema says so. Nothing is ever fetched: other documents, metaschemas among them,
- * are those in the caller's mcp_schema_set, and a reference to anything else is an
- * error when the schema is compiled.
+ * then check values with it. Schemas are of dialect 2020-12, or of 2019-09, draft-07 or
+ * draft-06 if their $schema says so. Nothing is ever fetched: other documents,
+ * metaschemas among them, are those in the caller's mcp_schema_set, and a reference to
+ * anything else is an error when the schema is compiled.
  *
  *     r = mcp_schema_compile(schema_value, NULL, &schema, &err);
  *     ...
@@ -65,12 +65,20 @@ typedef struct mcp_schema_options {
  * of the set that it refers to are compiled with it and kept. MCP_E_INVAL: not a
  * schema (a keyword of a wrong type, a bad pattern), an unknown dialect, an
  * unresolved reference, references that lead back to themselves; MCP_E_SYNTAX: a key
- * named twice; MCP_E_LIMIT: too large; MCP_E_NOMEM. err says what and where,
- * "#/properties/city/type must be ...". [any]
+ * named twice; MCP_E_LIMIT: too large, or a pattern that is not supported; MCP_E_NOMEM.
+ * err says what and where, "#/properties/city/type must be ...". [any]
  *
- * Asserted formats: date-time date time duration email hostname ipv4 ipv6 uri
- * uri-reference iri iri-reference uuid uri-template json-pointer
- * relative-json-pointer. Others are remarks, as are contentEncoding,
+ * Patterns are those of ECMA-262, on Unicode, of up to 4096 bytes. Not supported: a
+ * lookbehind of variable length, a repetition of more than 65535 times, half of a
+ * surrogate pair, groups more than 250 deep, names of groups beyond 32 characters, and
+ * what becomes larger than 64 KiB when compiled.
+ *
+ * Asserted formats: date-time date time duration email idn-email hostname ipv4 ipv6 uri
+ * uri-reference iri iri-reference uuid uri-template json-pointer relative-json-pointer
+ * regex. idn-email, iri and iri-reference may have any character beyond ASCII; what an
+ * A-label of a hostname ("xn--...") stands for is not examined; a regex that is not
+ * supported as a pattern conforms. All other formats are remarks, idn-hostname among
+ * them, which would need the tables of IDNA 2008; so are contentEncoding,
  * contentMediaType, contentSchema. */
 MCP_API int mcp_schema_compile(const mcp_json *schema, const mcp_schema_options *opt,
                                mcp_schema **ret_schema, mcp_error *err);

@@ -117,6 +117,11 @@ dynamic_circle_is_given_up(void **state)
         status_of(one("{'$dynamicAnchor':'a','$dynamicRef':'#a'}"), one("1"), &err),
         MCP_E_LIMIT);
     assert_string_equal(err.message, "the schema is nested too deep");
+    assert_int_equal(
+        status_of(one("{'$schema':'https://json-schema.org/draft/2019-09/schema',"
+                      "'$recursiveAnchor':true,'$recursiveRef':'#'}"),
+                  one("1"), &err),
+        MCP_E_LIMIT);
     assert_int_equal(status_of(one("{'if':{'$ref':'#'}}"), one("1"), &err), 0);
     assert_int_equal(status_of(one("{'if':{'$ref':'#'},'then':true}"), one("1"), &err),
                      MCP_E_LIMIT);
