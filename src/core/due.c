@@ -72,6 +72,12 @@ own_of(struct mcpi_due_item *item)
     return MCPI_CONTAINER(item, struct own_item, item);
 }
 
+static size_t
+own_size(size_t uri_len)
+{
+    return sizeof(struct own_item) + uri_len + 1;
+}
+
 /* Not if its out is in the outlet: it is the last of its kind. */
 static void
 item_enter(struct mcpi_due_item *item)
@@ -98,8 +104,11 @@ static void
 item_drop(struct mcpi_due_item *item)
 {
     item_leave(item);
-    if (item->own)
-        mcpi_free(item->due->engine->mem, own_of(item));
+    if (!item->own)
+        return;
+    mcpi_account_give(item->due->outlet->account, MCPI_HELD_BYTES,
+                      own_size(item->name->len));
+    mcpi_free(item->due->engine->mem, own_of(item));
 }
 
 /* It was not written. Unless the same is due by now, it is again. */
@@ -260,9 +269,13 @@ mcpi_due_add_uri(struct mcpi_due *due, const char *uri)
         return 0;
     if (due->uris->count >= due->engine->limits.subscribed)
         return MCP_E_LIMIT;
-    own = mcpi_alloc(due->engine->mem, sizeof(*own) + len + 1);
-    if (!own)
+    if (!mcpi_account_take(due->outlet->account, MCPI_HELD_BYTES, own_size(len)))
+        return MCP_E_LIMIT;
+    own = mcpi_alloc(due->engine->mem, own_size(len));
+    if (!own) {
+        mcpi_account_give(due->outlet->account, MCPI_HELD_BYTES, own_size(len));
         return MCP_E_NOMEM;
+    }
     own->name.text = memcpy(own->uri, uri, len + 1);
     own->name.len = len;
     mcpi_due_item_init(&own->item, due, MCPI_TOPIC_UPDATED, &own->name);

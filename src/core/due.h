@@ -79,7 +79,8 @@ void mcpi_due_item_init(struct mcpi_due_item *item, struct mcpi_due *due,
 /* Each of these is due now; twice is as once. */
 void mcpi_due_add(struct mcpi_due_item *item);
 void mcpi_due_add_list(struct mcpi_due *due, enum mcpi_topic list); /* 0: the first */
-/* MCP_E_LIMIT: as many are as one reader may watch; MCP_E_NOMEM. */
+/* MCP_E_LIMIT: as many are as one reader may watch, or its share of memory is used up;
+ * MCP_E_NOMEM. */
 int mcpi_due_add_uri(struct mcpi_due *due, const char *uri);
 
 /* And not any more. */

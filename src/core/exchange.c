@@ -66,12 +66,25 @@ exchange_is_local(const struct mcpi_exchange *x)
     return x->on_local_end != NULL;
 }
 
+/* The answer does not fit into what its client may make us hold: an error does. */
+static void
+exchange_answer_too_much(struct mcpi_exchange *x)
+{
+    MCPI_WARN_ONCE(x->peer, MCPI_WARN_SHARE,
+                   "an answer of %zu bytes is more than its client's share of memory",
+                   x->answer_bytes);
+    mcpi_result_fail(&x->result, MCP_E_LIMIT);
+    x->answer_bytes = 0;
+}
+
 static void
 exchange_charge(struct mcpi_exchange *x)
 {
     if (!x->peer)
         return;
     x->answer_bytes = (size_t)x->result.body.cap + x->result.meta.cap;
+    if (!mcpi_account_take(x->outlet->account, MCPI_HELD_BYTES, x->answer_bytes))
+        exchange_answer_too_much(x);
     mcpi_peer_charge(x->peer, x->outlet, x->answer_bytes);
 }
 
@@ -81,6 +94,7 @@ exchange_uncharge(struct mcpi_exchange *x)
 {
     if (x->peer)
         x->peer->answer_bytes -= x->answer_bytes;
+    mcpi_account_give(x->outlet->account, MCPI_HELD_BYTES, x->answer_bytes);
     x->answer_bytes = 0;
     mcpi_result_done(&x->result);
 }
@@ -94,11 +108,13 @@ mcpi_exchange_unref(struct mcpi_exchange *x)
         mcpi_list_remove(&x->in_peer);
         x->peer->request_bytes -= x->request_bytes;
     }
+    if (!exchange_is_local(x))
+        mcpi_account_give(x->outlet->account, MCPI_HELD_BYTES, x->request_bytes);
     mcpi_list_remove(&x->notes); /* those half written go on without us */
     if (x->own_outlet && x->outlet->exchange == x)
         x->outlet->exchange = NULL;
-    mcpi_outlet_unref(x->outlet);
     exchange_uncharge(x);
+    mcpi_outlet_unref(x->outlet);
     mcp_doc_free(x->doc);
     mcp_doc_free(x->hello);
     mcp_doc_free(x->caller.claims);
@@ -542,11 +558,16 @@ mcpi_exchange_open(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
                    bool canceled)
 {
     struct mcpi_outlet *outlet = arrival->outlet ? arrival->outlet : peer->outlet;
+    size_t bytes = mcpi_doc_bytes(rpc->doc);
     struct mcpi_exchange *x;
 
+    if (!mcpi_account_take(outlet->account, MCPI_HELD_BYTES, bytes))
+        return MCP_E_LIMIT;
     x = exchange_new(peer, outlet, rpc, caller);
-    if (!x)
+    if (!x) {
+        mcpi_account_give(outlet->account, MCPI_HELD_BYTES, bytes);
         return MCP_E_NOMEM;
+    }
     exchange_enter(x);
     mcpi_exchange_ref(x);
     if (canceled)

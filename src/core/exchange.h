@@ -105,7 +105,7 @@ struct mcpi_exchange {
 
 /* A request has arrived and was admitted: enter it, route it, begin it (F1); or, if its
  * cancel arrived before it, end it without routing it (D25). Takes rpc->doc.
- * MCP_E_NOMEM: nothing happened. */
+ * MCP_E_NOMEM, MCP_E_LIMIT (its client's share): nothing happened. */
 int mcpi_exchange_open(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
                        const struct mcpi_rpc *rpc, const struct mcpi_caller *caller,
                        bool canceled);

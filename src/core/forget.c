@@ -37,5 +37,6 @@ mcpi_exchange_forget(struct mcpi_exchange *x)
     x->caller.progress_token.kind = MCPI_ID_NONE;
     if (x->peer)
         x->peer->request_bytes -= x->request_bytes - bytes;
+    mcpi_account_give(x->outlet->account, MCPI_HELD_BYTES, x->request_bytes - bytes);
     x->request_bytes = bytes;
 }

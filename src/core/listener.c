@@ -57,6 +57,7 @@ struct mcpi_listener {
     void (*slow)(void *user);
     void *slow_user;
     struct asked *asked; /* NULL: it named none */
+    size_t asked_bytes;  /* of its client's account */
     struct mcpi_due due;
     struct mcpi_timer timer; /* it has failed: tell its owner */
 };
@@ -78,6 +79,7 @@ listener_unref(struct mcpi_listener *l)
     if (l->asked)
         mcpi_map_done(&l->asked->by_uri);
     mcpi_free(mem, l->asked);
+    mcpi_account_give(l->x->outlet->account, MCPI_HELD_BYTES, l->asked_bytes);
     mcpi_exchange_unref(l->x);
     mcpi_free(mem, l);
 }
@@ -311,14 +313,18 @@ uris_size(const mcp_json *uris)
     return size;
 }
 
-/* None yet, with room for count of them and their texts; NULL for want of memory. */
-static struct asked *
-asked_new(const struct mcpi_engine *e, size_t count, size_t texts)
+static size_t
+asked_size(size_t count, size_t texts)
 {
-    struct asked *asked;
+    return sizeof(struct asked) + count * sizeof(struct mcpi_name) + texts;
+}
 
-    asked = mcpi_alloc(e->mem,
-                       sizeof(*asked) + count * sizeof(asked->names[0]) + texts);
+/* None yet, with room for what is of that size; NULL: no memory. */
+static struct asked *
+asked_new(const struct mcpi_engine *e, size_t size)
+{
+    struct asked *asked = mcpi_alloc(e->mem, size);
+
     if (!asked)
         return NULL;
     mcpi_map_init(&asked->by_uri, e->mem, e->seed);
@@ -336,11 +342,18 @@ filter_read_uris(struct mcpi_listener *l, const mcp_json *uris,
     mcp_json_iterator it;
     struct asked *asked;
     const char *text;
+    size_t size, len;
     char *texts;
-    size_t len;
 
     count = count < limit ? count : limit;
-    asked = l->asked = asked_new(e, count, uris_size(uris));
+    size = asked_size(count, uris_size(uris));
+    if (!mcpi_account_change(l->x->outlet->account, MCPI_HELD_BYTES, &l->asked_bytes,
+                             size)) {
+        mcpi_refuse(why, MCPI_RPC_INTERNAL_ERROR,
+                    "Too much memory is in use for this client");
+        return MCP_E_LIMIT;
+    }
+    asked = l->asked = asked_new(e, size);
     if (!asked)
         return MCP_E_NOMEM;
     texts = (char *)(asked->names + count);
@@ -416,6 +429,11 @@ mcpi_listener_open(struct mcpi_exchange *x, const struct mcpi_listener_options *
     if (!l)
         return MCP_E_NOMEM;
     r = listener_read_filter(l, opt->offered, why);
+    if (r == 0 && !mcpi_account_take(x->outlet->account, MCPI_HELD_LISTENERS, 1)) {
+        mcpi_refuse(why, MCPI_RPC_INTERNAL_ERROR,
+                    "Too many subscriptions of this client");
+        r = MCP_E_LIMIT;
+    }
     if (r < 0) {
         listener_unref(l);
         return r;
@@ -441,6 +459,7 @@ mcpi_listener_close(struct mcpi_listener *l, struct mcpi_result *last)
     l->open = false;
     mcpi_list_remove(&l->in_engine);
     e->listener_count--;
+    mcpi_account_give(l->x->outlet->account, MCPI_HELD_LISTENERS, 1);
     mcpi_timer_disarm(e->timers, &l->timer);
     if (!last) {
         mcpi_due_clear(&l->due);

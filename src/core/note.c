@@ -13,6 +13,7 @@ struct note {
     struct mcpi_outlet *outlet;   /* where it is read; outlives it */
     struct mcpi_peer *charged;    /* a refusal: who must read it; outlives it */
     bool frame;
+    size_t held; /* of its reader's account */
     size_t len;
     char text[]; /* the whole message */
 };
@@ -51,6 +52,7 @@ note_done(struct mcpi_out *out, int status)
 
     (void)status; /* nobody waits for a notification */
     mcpi_list_remove(&note->in_exchange);
+    mcpi_account_give(note->outlet->account, MCPI_HELD_BYTES, note->held);
     mcpi_free(note->outlet->engine->mem, note);
 }
 
@@ -104,11 +106,28 @@ note_new(struct mcpi_outlet *outlet, const struct mcpi_out_ops *ops)
     note->outlet = outlet;
     note->charged = NULL;
     note->frame = ops == &frame_ops;
+    note->held = 0;
     note->len = text->len;
     if (ops->droppable)
         note->out.weight = mcpi_buf_most(sizeof(*note) + text->len);
     memcpy(note->text, text->data, text->len);
     return note;
+}
+
+/* What may be dropped is, if its reader leaves no room for it. */
+static bool
+note_charge(struct note *note)
+{
+    struct mcpi_outlet *outlet = note->outlet;
+
+    if (!note->out.ops->droppable)
+        return true;
+    if (!mcpi_account_take(outlet->account, MCPI_HELD_BYTES, note->out.weight)) {
+        outlet->engine->counts.dropped++;
+        return false;
+    }
+    note->held = note->out.weight;
+    return true;
 }
 
 /* Queue what stands in the scratch buffer. Of an exchange's notes, progress is kept in
@@ -134,7 +153,7 @@ push_scratch(struct mcpi_outlet *outlet, struct mcpi_exchange *about,
         if (outlet->peer->answer_bytes / 2 > outlet->engine->limits.held_bytes)
             mcpi_outlet_fail(outlet, MCP_E_LIMIT, "the peer does not read its answers");
     }
-    if (!mcpi_outlet_push(outlet, &note->out))
+    if (!note_charge(note) || !mcpi_outlet_push(outlet, &note->out))
         ops->done(&note->out, MCP_E_CLOSED);
     return 0;
 }

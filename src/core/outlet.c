@@ -18,6 +18,8 @@ mcpi_outlet_new(struct mcpi_peer *peer, void *link_user, struct mcpi_outlet **re
     outlet->peer = peer;
     outlet->engine = peer->engine;
     outlet->link_user = link_user;
+    if (peer->outlet)
+        outlet->account = mcpi_account_ref(peer->outlet->account);
     mcpi_list_init(&outlet->first);
     mcpi_list_init(&outlet->queue);
     mcpi_list_init(&outlet->in_peer);
@@ -39,7 +41,15 @@ mcpi_outlet_unref(struct mcpi_outlet *outlet)
     if (!outlet || --outlet->refs > 0)
         return;
     mcpi_list_remove(&outlet->in_peer);
+    mcpi_account_unref(outlet->account);
     mcpi_free(outlet->engine->mem, outlet);
+}
+
+void
+mcpi_outlet_set_account(struct mcpi_outlet *outlet, struct mcpi_account *account)
+{
+    mcpi_account_unref(outlet->account);
+    outlet->account = mcpi_account_ref(account);
 }
 
 void *

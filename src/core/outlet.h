@@ -8,6 +8,7 @@
 #ifndef MCPI_CORE_OUTLET_H
 #define MCPI_CORE_OUTLET_H
 
+#include "base/budget.h"
 #include "base/list.h"
 #include "core/port.h"
 
@@ -44,6 +45,7 @@ struct mcpi_outlet {
     struct mcpi_list in_peer; /* until then */
     struct mcpi_engine *engine;
     void *link_user;
+    struct mcpi_account *account;   /* who pays; counted. NULL: nobody counts */
     struct mcpi_list first;         /* negotiation */
     struct mcpi_list queue;         /* all else, in order */
     size_t answers;                 /* ANSWER outs waiting */

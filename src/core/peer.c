@@ -367,7 +367,8 @@ mcpi_peer_keep(struct mcpi_exchange *x, size_t bytes)
 
     if (!peer)
         return MCP_E_CLOSED;
-    if (peer_holds_too_much(peer))
+    if (peer_holds_too_much(peer) ||
+        !mcpi_account_take(x->outlet->account, MCPI_HELD_BYTES, bytes))
         return MCP_E_LIMIT;
     x->request_bytes += bytes;
     peer->request_bytes += bytes;

@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/list.h"
 
+struct mcpi_account;
 struct mcpi_early_cancels;
 struct mcpi_engine;
 struct mcpi_exchange;
@@ -226,6 +227,10 @@ const char *mcpi_peer_spoken(const struct mcpi_peer *peer);
 int mcpi_outlet_new(struct mcpi_peer *peer, void *link_user, struct mcpi_outlet **ret);
 struct mcpi_outlet *mcpi_outlet_ref(struct mcpi_outlet *outlet);
 void mcpi_outlet_unref(struct mcpi_outlet *outlet);
+/* Charge what a client makes us hold to its account (base/budget.h): the requests that are
+ * answered here, their answers, what waits. A reference is taken. Of a peer's own outlet,
+ * before it is used: those that are made later have the same. */
+void mcpi_outlet_set_account(struct mcpi_outlet *outlet, struct mcpi_account *account);
 void *mcpi_outlet_link(const struct mcpi_outlet *outlet);             /* link_user */
 struct mcpi_peer *mcpi_outlet_peer(const struct mcpi_outlet *outlet); /* NULL: killed */
 

@@ -110,6 +110,7 @@ receive_request(const struct receipt *in)
     struct mcpi_refusal why;
     char shown[MCPI_ID_SHOWN];
     bool canceled;
+    int r;
 
     if (!receive_may_ask(in->peer)) {
         MCPI_WARN_ONCE(in->peer, MCPI_WARN_ASKED,
@@ -127,8 +128,11 @@ receive_request(const struct receipt *in)
         receive_refuse(in, &why);
         return false;
     }
-    if (mcpi_exchange_open(in->peer, in->arrival, &in->rpc, &caller, canceled) < 0) {
-        mcpi_refuse(&why, MCPI_RPC_INTERNAL_ERROR, "Out of memory");
+    r = mcpi_exchange_open(in->peer, in->arrival, &in->rpc, &caller, canceled);
+    if (r < 0) {
+        mcpi_refuse(&why, MCPI_RPC_INTERNAL_ERROR, "%s",
+                    r == MCP_E_LIMIT ? "Too much memory is in use for this client"
+                                     : "Out of memory");
         receive_refuse(in, &why);
         return false;
     }

@@ -25,6 +25,12 @@ struct watched {
     char uri[];
 };
 
+static size_t
+watched_size(size_t uri_len)
+{
+    return sizeof(struct watched) + uri_len + 1;
+}
+
 /* ---- what is due to a session ---------------------------------------------- */
 
 static struct mcpi_peer *
@@ -170,9 +176,13 @@ mcpi_peer_subscribe(struct mcpi_peer *peer, const char *uri)
     if (len > MCPI_WATCHED_URI_MAX ||
         peer->subscribed.count >= peer->engine->limits.subscribed)
         return MCP_E_LIMIT;
-    watched = mcpi_alloc(peer->engine->mem, sizeof(*watched) + len + 1);
-    if (!watched)
+    if (!mcpi_account_take(peer->outlet->account, MCPI_HELD_BYTES, watched_size(len)))
+        return MCP_E_LIMIT;
+    watched = mcpi_alloc(peer->engine->mem, watched_size(len));
+    if (!watched) {
+        mcpi_account_give(peer->outlet->account, MCPI_HELD_BYTES, watched_size(len));
         return MCP_E_NOMEM;
+    }
     memcpy(watched->uri, uri, len + 1);
     mcpi_names_add(&peer->subscribed, &watched->name, watched->uri, len);
     mcpi_due_item_init(&watched->item, &peer->due, MCPI_TOPIC_UPDATED, &watched->name);
@@ -184,6 +194,8 @@ watched_free(struct mcpi_peer *peer, struct watched *watched)
 {
     mcpi_due_remove(&watched->item);
     (void)mcpi_map_remove(&peer->subscribed, &watched->name.node); /* it is there */
+    mcpi_account_give(peer->outlet->account, MCPI_HELD_BYTES,
+                      watched_size(watched->name.len));
     mcpi_free(peer->engine->mem, watched);
 }
 

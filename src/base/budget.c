@@ -1,0 +1,186 @@
+/* budget.c - what clients can make a server hold, shared among them */
+#include "base/budget.h"
+
+#include <stdint.h>
+
+/* Less than this is not worth giving back to the system. */
+#define PEAK_LEAST ((size_t)16 * 1024 * 1024)
+/* Calm: no more than this part of the peak is left. */
+#define PEAK_PART 4
+
+static size_t
+load(const atomic_size_t *number)
+{
+    return atomic_load_explicit(number, memory_order_relaxed);
+}
+
+static size_t
+add(atomic_size_t *number, size_t n)
+{
+    return atomic_fetch_add_explicit(number, n, memory_order_relaxed);
+}
+
+static void
+subtract(atomic_size_t *number, size_t n)
+{
+    (void)atomic_fetch_sub_explicit(number, n, memory_order_relaxed);
+}
+
+/* ---- budgets --------------------------------------------------------------- */
+
+void
+mcpi_budget_init(struct mcpi_budget *budget)
+{
+    for (size_t i = 0; i < MCPI_HOLDINGS; i++) {
+        atomic_init(&budget->limit[i], 0);
+        atomic_init(&budget->used[i], 0);
+    }
+    atomic_init(&budget->peak, 0);
+}
+
+void
+mcpi_budget_raise(struct mcpi_budget *budget, enum mcpi_holding what, size_t by)
+{
+    size_t limit = load(&budget->limit[what]);
+
+    while (!atomic_compare_exchange_weak(&budget->limit[what], &limit,
+                                         limit > SIZE_MAX - by ? SIZE_MAX : limit + by))
+        ;
+}
+
+static bool
+is_bytes(enum mcpi_holding what)
+{
+    return what == MCPI_HELD_ARRIVING || what == MCPI_HELD_BYTES;
+}
+
+size_t
+mcpi_budget_bytes(const struct mcpi_budget *budget)
+{
+    return load(&budget->used[MCPI_HELD_ARRIVING]) +
+           load(&budget->used[MCPI_HELD_BYTES]);
+}
+
+bool
+mcpi_budget_is_calm(const struct mcpi_budget *budget)
+{
+    size_t peak = load(&budget->peak);
+
+    return peak >= PEAK_LEAST && mcpi_budget_bytes(budget) <= peak / PEAK_PART;
+}
+
+bool
+mcpi_budget_settle(struct mcpi_budget *budget)
+{
+    size_t peak = load(&budget->peak);
+
+    return mcpi_budget_is_calm(budget) &&
+           atomic_compare_exchange_strong(&budget->peak, &peak,
+                                          mcpi_budget_bytes(budget));
+}
+
+static void
+budget_note_peak(struct mcpi_budget *budget)
+{
+    size_t used = mcpi_budget_bytes(budget), peak = load(&budget->peak);
+
+    while (used > peak && !atomic_compare_exchange_weak(&budget->peak, &peak, used))
+        ;
+}
+
+/* own, all: without the n that are asked for. */
+static bool
+budget_allows(const struct mcpi_budget *budget, enum mcpi_holding what, size_t own,
+              size_t all, size_t n)
+{
+    size_t limit = load(&budget->limit[what]);
+    size_t least = is_bytes(what) ? 0 : MCPI_UNSHARED_MAX;
+    size_t left = limit > all ? limit - all : 0;
+
+    return n <= left && (own + n <= least || own + n <= left - n);
+}
+
+/* ---- accounts -------------------------------------------------------------- */
+
+void
+mcpi_account_init(struct mcpi_account *account, struct mcpi_budget *budget,
+                  void (*release)(struct mcpi_account *account))
+{
+    account->budget = budget;
+    account->release = release;
+    atomic_init(&account->refs, 1);
+    for (size_t i = 0; i < MCPI_HOLDINGS; i++)
+        atomic_init(&account->used[i], 0);
+}
+
+struct mcpi_account *
+mcpi_account_ref(struct mcpi_account *account)
+{
+    if (account)
+        (void)atomic_fetch_add_explicit(&account->refs, 1, memory_order_relaxed);
+    return account;
+}
+
+/* The last one goes where accounts are found, or it could be found meanwhile. */
+void
+mcpi_account_unref(struct mcpi_account *account)
+{
+    unsigned refs;
+
+    if (!account || !account->release)
+        return;
+    refs = atomic_load_explicit(&account->refs, memory_order_relaxed);
+    while (refs > 1)
+        if (atomic_compare_exchange_weak_explicit(&account->refs, &refs, refs - 1,
+                                                  memory_order_release,
+                                                  memory_order_relaxed))
+            return;
+    account->release(account);
+}
+
+bool
+mcpi_account_take(struct mcpi_account *account, enum mcpi_holding what, size_t n)
+{
+    size_t own, all;
+
+    if (!account)
+        return true;
+    own = add(&account->used[what], n);
+    all = add(&account->budget->used[what], n);
+    if (!budget_allows(account->budget, what, own, all, n)) {
+        mcpi_account_give(account, what, n);
+        return false;
+    }
+    if (is_bytes(what))
+        budget_note_peak(account->budget);
+    return true;
+}
+
+void
+mcpi_account_give(struct mcpi_account *account, enum mcpi_holding what, size_t n)
+{
+    if (!account)
+        return;
+    subtract(&account->used[what], n);
+    subtract(&account->budget->used[what], n);
+}
+
+bool
+mcpi_account_has_room(const struct mcpi_account *account, enum mcpi_holding what,
+                      size_t n)
+{
+    return !account || budget_allows(account->budget, what, load(&account->used[what]),
+                                     load(&account->budget->used[what]), n);
+}
+
+bool
+mcpi_account_change(struct mcpi_account *account, enum mcpi_holding what, size_t *held,
+                    size_t to)
+{
+    if (to > *held && !mcpi_account_take(account, what, to - *held))
+        return false;
+    if (to < *held)
+        mcpi_account_give(account, what, *held - to);
+    *held = to;
+    return true;
+}

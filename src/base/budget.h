@@ -1,0 +1,81 @@
+/*
+ * budget.h - what clients can make a server hold, shared among them
+ *
+ * What is held for a client is charged to the client's account, and all accounts share
+ * one budget. An account may have as much as is then left for all others: one greedy
+ * client gets half of the budget, the next one half of the rest. Nothing waits: what
+ * does not fit is refused.
+ *
+ * Any thread. Two that take at once may both be refused where one would have fit.
+ */
+#ifndef MCPI_BASE_BUDGET_H
+#define MCPI_BASE_BUDGET_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum mcpi_holding {
+    MCPI_HELD_ARRIVING, /* bytes of requests, before it is known what they are */
+    MCPI_HELD_BYTES,    /* all others */
+    MCPI_HELD_CONNECTIONS,
+    MCPI_HELD_SESSIONS,
+    MCPI_HELD_LISTENERS,
+    MCPI_HOLDINGS
+};
+
+/* So many connections, sessions and listeners an account may have while any are left:
+ * few do no harm. */
+#define MCPI_UNSHARED_MAX 16
+
+struct mcpi_budget {
+    atomic_size_t limit[MCPI_HOLDINGS];
+    atomic_size_t used[MCPI_HOLDINGS];
+    atomic_size_t peak; /* of bytes, since mcpi_budget_settle was last true */
+};
+
+struct mcpi_account {
+    struct mcpi_budget *budget; /* outlives it */
+    atomic_size_t used[MCPI_HOLDINGS];
+    atomic_uint refs;
+    void (*release)(struct mcpi_account *account); /* drops the last reference */
+};
+
+/* All limits are 0. */
+void mcpi_budget_init(struct mcpi_budget *budget);
+
+/* There is that much more of it. */
+void mcpi_budget_raise(struct mcpi_budget *budget, enum mcpi_holding what, size_t by);
+
+/* All that is held of bytes. */
+size_t mcpi_budget_bytes(const struct mcpi_budget *budget);
+
+/* Much was held, and most of that was given back since: freed memory should go back to
+ * the system. */
+bool mcpi_budget_is_calm(const struct mcpi_budget *budget);
+/* Likewise, for whoever sees to that: true once for each such time. */
+bool mcpi_budget_settle(struct mcpi_budget *budget);
+
+/* One reference, nothing held. release is called instead of dropping the last one, and
+ * may be NULL for an account that nobody counts. */
+void mcpi_account_init(struct mcpi_account *account, struct mcpi_budget *budget,
+                       void (*release)(struct mcpi_account *account));
+
+struct mcpi_account *mcpi_account_ref(struct mcpi_account *account); /* NULL ok */
+void mcpi_account_unref(struct mcpi_account *account); /* NULL ok; nothing is held */
+
+/* Charge it. False: that would be more than its share, and nothing happened. account
+ * NULL: nobody counts, true. Whoever takes keeps a reference until it has given back. */
+bool mcpi_account_take(struct mcpi_account *account, enum mcpi_holding what, size_t n);
+void mcpi_account_give(struct mcpi_account *account, enum mcpi_holding what, size_t n);
+
+/* Would that many fit now? */
+bool mcpi_account_has_room(const struct mcpi_account *account, enum mcpi_holding what,
+                           size_t n);
+
+/* Make `*held` of what it holds `to`. False, and nothing happened: that is more, and
+ * does not fit. */
+bool mcpi_account_change(struct mcpi_account *account, enum mcpi_holding what,
+                         size_t *held, size_t to);
+
+#endif
