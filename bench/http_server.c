@@ -106,8 +106,9 @@ main(void)
     if (r == 0)
         r = mcp_server_listen_http(
             server,
-            &MCP_HTTP_OPTIONS(.connections = STREAMS, .session_streams = STREAMS), url,
-            &err);
+            &MCP_HTTP_OPTIONS(.connections = STREAMS, .session_streams = STREAMS,
+                              .proxied = true), /* all streams are one client's */
+            url, &err);
     if (r == 0) {
         printf("%s\n", url);
         fflush(stdout);

@@ -107,7 +107,9 @@ typedef struct mcp_event_store {
     ((mcp_event_store){.size = sizeof(mcp_event_store), __VA_ARGS__})
 
 /* One in memory. At most that many bytes of events for each session, the oldest leave
- * first; 0: 1 MiB. For any number of servers, which it outlives. */
+ * first; 0: 1 MiB. All sessions together have a sixteenth of the memory that this process
+ * may use; then those lose theirs to which nothing was said for the longest time. For any
+ * number of servers, which it outlives. */
 typedef struct mcp_memory_store mcp_memory_store;
 MCP_API int mcp_memory_store_new(const mcp_allocator *allocator, size_t session_bytes,
                                  mcp_memory_store **ret_store);
@@ -174,9 +176,12 @@ typedef struct mcp_http_options {
     int64_t write_ms; /* for a client to take what waits for it: 30 s */
     int64_t session_idle_ms; /* of a session without request or stream: 30 min; -1 */
 
-    /* Limits, each for one loop thread. */
+    /* Limits, each for one loop thread. They are shared: no client ever has more than is
+     * left for all others. A client is its principal or, without one, its address, and of
+     * IPv6 the network of 64 bits; connections are those of an address. */
     size_t connections;     /* 16384; more are turned away with 503 */
-    size_t sessions;        /* 10000; likewise */
+    size_t sessions;        /* 10000; before one is refused with 503, that ends which is
+                              idle for the longest time, without request or stream */
     size_t session_streams; /* GET streams, and streams somebody may come back for, of
                               one session: 64; 429 */
     size_t body_bytes;      /* 16 MiB; 413 */
@@ -186,6 +191,10 @@ typedef struct mcp_http_options {
      * not served. */
     const char *sse_path;     /* such as "/sse": GET opens the stream */
     const char *message_path; /* NULL: "/message"; where messages are posted */
+
+    /* Behind a proxy all clients come from its address, which says nothing then: a client
+     * without a principal is its connection. */
+    bool proxied;
 } mcp_http_options;
 
 #define MCP_HTTP_OPTIONS(...) \

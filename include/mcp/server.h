@@ -233,6 +233,12 @@ typedef struct mcp_server_options {
      * NULL: made at the start, so that nobody but this server can go on. Copied. */
     const unsigned char *state_key;
     int64_t state_ms; /* a client may take that long between two rounds: 600000 */
+
+    /* What all clients over HTTP together can make the server hold: requests, also those
+     * that have not arrived completely, answers that wait, what is due to listeners. No
+     * client ever has more than is left for all others; what does not fit is refused with
+     * 503. 0: a quarter of the memory that this process may use, 64 MiB at least. */
+    size_t memory_bytes;
 } mcp_server_options;
 
 #define MCP_SERVER_OPTIONS(...) \
@@ -343,6 +349,7 @@ typedef struct mcp_server_counts {
     uint64_t helpers;
     uint64_t busy_helpers;
     uint64_t killed_helpers;
+    uint64_t held_bytes; /* now: what memory_bytes bounds */
 } mcp_server_counts;
 
 MCP_API int mcp_server_count(mcp_server *server, mcp_server_counts *ret_counts);

@@ -190,6 +190,13 @@ on_elsewhere(void *user, unsigned index, struct mcpi_turn *turn,
     mcpi_relay_serve(shard_loop(shard), shard->service->shards[index].mount, turn, in);
 }
 
+static struct mcpi_http_clients
+service_clients(const struct service *service, const mcp_server *server)
+{
+    return (struct mcpi_http_clients){.accounts = server->accounts,
+                                      .proxied = service->settings->http.proxied};
+}
+
 static int
 shard_make_endpoint(struct shard *shard)
 {
@@ -207,6 +214,7 @@ shard_make_endpoint(struct shard *shard)
         .shard = shard->index,
         .shards = service->count,
         .gauges = {.changed = on_changed, .user = shard},
+        .clients = service_clients(service, shard->branch->server),
         .notice = guard ? mcpi_guard_notice(guard) : NULL,
         .check_params = on_check_params,
         .elsewhere = on_elsewhere,
@@ -227,6 +235,7 @@ shard_make_listener(struct shard *shard, mcp_error *err)
         .endpoint = shard->endpoint,
         .tls = service->tls,
         .gauges = {.changed = on_changed, .user = shard},
+        .clients = service_clients(service, shard->branch->server),
         .closed = on_listener_closed,
         .user = shard,
     };
@@ -289,6 +298,7 @@ shard_init(struct service *service, unsigned index,
            const struct mcpi_http_service_options *opt)
 {
     struct shard *shard = &service->shards[index];
+    const struct mcpi_http_clients clients = service_clients(service, opt->server);
 
     mcpi_list_init(&shard->link.node);
     shard->link.close = on_close;
@@ -298,7 +308,20 @@ shard_init(struct service *service, unsigned index,
     shard->index = index;
     shard->fd = opt->take_fds ? opt->take_fds[index] : -1;
     mcpi_timer_init(&shard->patience, on_patience);
-    return mcpi_mount_new(shard_loop(shard), &shard->mount);
+    return mcpi_mount_new(shard_loop(shard), &clients, &shard->mount);
+}
+
+/* Its connections and sessions are there to be shared, too. */
+static void
+service_share(const struct service *service, const mcp_server *server)
+{
+    struct mcpi_budget *budget = mcpi_accounts_budget(server->accounts);
+    const mcp_http_options *http = &service->settings->http;
+
+    for (unsigned i = 0; i < service->count; i++) {
+        mcpi_budget_raise(budget, MCPI_HELD_CONNECTIONS, http->connections);
+        mcpi_budget_raise(budget, MCPI_HELD_SESSIONS, http->sessions);
+    }
 }
 
 /* With a reference for each shard. */
@@ -327,6 +350,7 @@ service_new(const struct mcpi_http_service_options *opt, struct service **ret_se
         service_unref(service);
         return r;
     }
+    service_share(service, opt->server);
     atomic_init(&service->refs, service->count);
     *ret_service = service;
     return 0;

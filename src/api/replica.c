@@ -317,6 +317,8 @@ replica_add(mcp_server *server, mcp_error *err)
     }
     if (r < 0)
         replica_free(replica);
+    else
+        mcpi_server_may_listen(server, &replica->branch);
     return r;
 }
 

@@ -16,6 +16,7 @@
 
 #define DEFAULT_CLIENTS 1024
 #define DEFAULT_PAGE 250
+#define DEFAULT_ARRIVING_PART 4
 
 /* ---- times -------------------------------------------------------------- */
 
@@ -171,6 +172,7 @@ mcpi_server_dismantle(mcp_server *server)
     mcpi_offers_done(server);
     mcpi_free(server->trunk.host.mem, server->middleware);
     mcpi_wipe(server->state_key, sizeof(server->state_key));
+    mcpi_accounts_unref(server->accounts);
 }
 
 /* One that could not be made. */
@@ -182,6 +184,30 @@ server_undo(mcp_server *server)
     if (server->own_loop)
         mcp_loop_free(server->trunk.host.loop);
     mcpi_life_done(server);
+}
+
+/* What arrives may have a quarter of the memory: nobody knows yet who sends it. */
+static int
+server_open_accounts(mcp_server *server, const mcp_server_options *opt, mcp_error *err)
+{
+    size_t bytes = opt->memory_bytes ? opt->memory_bytes : mcpi_memory_share();
+    struct mcpi_budget *budget;
+    int r;
+
+    r = mcpi_accounts_new(server->trunk.host.mem, &server->accounts);
+    if (r < 0)
+        return mcpi_error_set(err, r, "%s", mcp_status_text(r));
+    budget = mcpi_accounts_budget(server->accounts);
+    mcpi_budget_raise(budget, MCPI_HELD_ARRIVING, bytes / DEFAULT_ARRIVING_PART);
+    mcpi_budget_raise(budget, MCPI_HELD_BYTES, bytes - bytes / DEFAULT_ARRIVING_PART);
+    return 0;
+}
+
+void
+mcpi_server_may_listen(mcp_server *server, const struct mcpi_branch *branch)
+{
+    mcpi_budget_raise(mcpi_accounts_budget(server->accounts), MCPI_HELD_LISTENERS,
+                      branch->host.engine->limits.listeners);
 }
 
 static int
@@ -198,11 +224,15 @@ server_fill(mcp_server *server, const mcp_server_options *opt, mcp_error *err)
     server->max_clients = opt->clients ? opt->clients : DEFAULT_CLIENTS;
     server->parent = getppid();
     server->on_notification = opt->on_notification;
-    r = server_take_loop(server, opt, err);
+    r = server_open_accounts(server, opt, err);
+    if (r == 0)
+        r = server_take_loop(server, opt, err);
     if (r == 0)
         r = server_introduce(server, opt, err);
-    if (r == 0)
+    if (r == 0) {
+        mcpi_server_may_listen(server, &server->trunk);
         r = server_take_pool(server, opt, err);
+    }
     if (r == 0)
         r = mcpi_asking_take_options(server, opt, err);
     return r;
@@ -289,6 +319,7 @@ mcp_server_count(mcp_server *server, mcp_server_counts *ret_counts)
     counts.queued = pool.queued;
     counts.workers = pool.threads;
     counts.busy_workers = pool.busy;
+    counts.held_bytes = mcpi_budget_bytes(mcpi_accounts_budget(server->accounts));
     mcpi_isolation_count(atomic_load(&server->isolation), &counts);
     while ((branch = mcpi_branch_next(server, branch)) != NULL)
         counts_add(&counts, server, branch);

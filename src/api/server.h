@@ -25,6 +25,7 @@
 #include "base/aead.h"
 #include "core/engine.h"
 #include "link/pair.h"
+#include "run/accounts.h"
 
 /* What may stop a running server from outside the protocol; see watch.c. */
 struct mcpi_watch {
@@ -57,6 +58,7 @@ struct mcp_server {
     int64_t list_ttl_ms; /* how long and for whom lists may be kept */
     enum mcp_cache_scope list_scope;
     size_t page, max_clients;
+    struct mcpi_accounts *accounts; /* what is held for each client */
     int64_t stop_us, overdue_us;
     int64_t ask_us;                         /* that long a client may think (legacy) */
     int64_t state_ms;                       /* or take between two rounds */
@@ -127,6 +129,9 @@ void mcpi_server_check(mcp_server *server);
 
 /* Free what it was made of, all but its life and its memory. */
 void mcpi_server_dismantle(mcp_server *server);
+
+/* So many streams of subscriptions/listen as this branch has are there to be shared, too. */
+void mcpi_server_may_listen(mcp_server *server, const struct mcpi_branch *branch);
 
 /* ---- its links: links.c ------------------------------------------------- */
 

@@ -15,6 +15,8 @@
 #include "base/buf.h"
 #include "link/http_guard.h"
 
+struct mcpi_account;
+
 enum mcpi_http_method {
     MCPI_HTTP_OTHER = 0,
     MCPI_HTTP_GET,
@@ -40,6 +42,7 @@ struct mcpi_http_in {
     size_t body_len;
     const char *address; /* or NULL */
     bool secure;
+    struct mcpi_account *account; /* of its client; NULL: nobody counts */
 };
 
 /* The header of that name in lower case: its value, or NULL. *ret_count, unless NULL:

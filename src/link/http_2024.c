@@ -58,9 +58,10 @@ struct session {
     int64_t spoke;               /* when something was last written */
     struct mcpi_out *out[BATCH]; /* taken; the last byte has not left */
     size_t out_count;
-    bool waits;   /* the carrier keeps something */
-    bool closing; /* end when all is written */
-    bool cut;     /* end at once */
+    bool waits;                   /* the carrier keeps something */
+    bool closing;                 /* end when all is written */
+    bool cut;                     /* end at once */
+    struct mcpi_account *account; /* of who opened it; counted, or NULL */
     char id[MCPI_SESSION_ID];
     char principal[]; /* "" for nobody in particular */
 };
@@ -160,6 +161,15 @@ session_release(struct session *s)
     return turn;
 }
 
+static void
+session_free(struct session *s)
+{
+    mcpi_peer_free(s->peer);
+    mcpi_account_give(s->account, MCPI_HELD_SESSIONS, 1);
+    mcpi_account_unref(s->account);
+    mcpi_free(s->endpoint->mem, s);
+}
+
 /* Its turn has been ended, or is gone. Handlers are told (D23); those that do not listen
  * outlive it. */
 static void
@@ -172,9 +182,8 @@ session_end(struct session *s)
     (void)mcpi_map_remove(&endpoint->old_table->by_id, &s->by_id);
     mcpi_peer_lost(s->peer, MCP_E_CLOSED, session_now(s));
     session_written(s, MCP_E_CLOSED);
-    mcpi_peer_free(s->peer);
     mcpi_flush_cancel(&s->flush);
-    mcpi_free(endpoint->mem, s);
+    session_free(s);
     table_drop(endpoint);
     mcpi_endpoint_count(endpoint, -1, -1);
     mcpi_endpoint_check(endpoint);
@@ -333,10 +342,10 @@ static const struct mcpi_link_ops link_ops = {.wake = op_wake, .close = op_close
 /* ---- GET: a new session -------------------------------------------------- */
 
 static int
-session_new(struct mcpi_endpoint *endpoint, const char *principal,
+session_new(struct mcpi_endpoint *endpoint, const struct mcpi_http_who *who,
             struct session **ret_session)
 {
-    size_t len = strlen(principal) + 1;
+    size_t len = strlen(who->principal) + 1;
     struct session *s;
     int r;
 
@@ -344,17 +353,23 @@ session_new(struct mcpi_endpoint *endpoint, const char *principal,
     if (!s)
         return MCP_E_NOMEM;
     s->endpoint = endpoint;
-    memcpy(s->principal, principal, len);
+    memcpy(s->principal, who->principal, len);
     mcpi_list_init(&s->in_endpoint);
     mcpi_flush_init(&s->flush, on_flush);
     mcpi_timer_init(&s->beat, on_beat);
     r = mcpi_session_id_make(s->id, endpoint->opt.shard);
     if (r == 0)
         r = mcpi_peer_new(endpoint->engine, &link_ops, MCPI_UNORDERED, s, &s->peer);
+    if (r == 0 && mcpi_endpoint_enter_session(endpoint, who->account) < 0) {
+        mcpi_peer_free(s->peer);
+        r = MCP_E_LIMIT;
+    }
     if (r < 0) {
         mcpi_free(endpoint->mem, s);
         return r;
     }
+    s->account = mcpi_account_ref(who->account);
+    mcpi_outlet_set_account(mcpi_peer_outlet(s->peer), s->account);
     *ret_session = s;
     return 0;
 }
@@ -401,17 +416,16 @@ session_open(struct session *s, struct mcpi_turn *turn, const struct mcpi_buf *g
 }
 
 static int
-serve_get(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn, const char *principal)
+serve_get(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
+          const struct mcpi_http_who *who)
 {
     struct mcpi_buf greeting;
     struct session *s;
     int r;
 
-    if (endpoint->session_count >= endpoint->http->sessions)
-        return MCP_E_LIMIT;
     r = table_make(endpoint);
     if (r == 0)
-        r = session_new(endpoint, principal, &s);
+        r = session_new(endpoint, who, &s);
     if (r < 0) {
         table_drop(endpoint);
         return r;
@@ -420,8 +434,7 @@ serve_get(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn, const char *pr
     if (r == 0) {
         session_open(s, turn, &greeting);
     } else {
-        mcpi_peer_free(s->peer);
-        mcpi_free(endpoint->mem, s);
+        session_free(s);
         table_drop(endpoint);
     }
     mcpi_buf_done(&greeting);
@@ -587,7 +600,7 @@ mcpi_http_2024_serve(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
         return;
     }
     if (is_stream) {
-        if (endpoint->closing || serve_get(endpoint, turn, wanted.principal) < 0)
+        if (endpoint->closing || serve_get(endpoint, turn, who) < 0)
             mcpi_endpoint_refuse(endpoint, turn, 503, NULL, MCPI_RPC_INTERNAL_ERROR,
                                  "No session can be opened now");
         return;

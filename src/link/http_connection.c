@@ -38,6 +38,7 @@ connection_drop_parser(struct mcpi_http_connection *c)
 {
     mcpi_http_parser_free(c->parser);
     c->parser = NULL;
+    mcpi_http_listener_freed(c->carrier.listener);
 }
 
 static void
@@ -54,6 +55,7 @@ connection_in(struct mcpi_http_connection *c)
 
     in->address = c->address[0] != '\0' ? c->address : NULL;
     in->secure = c->carrier.wire.tls != NULL;
+    in->account = c->carrier.wire.account;
     return in;
 }
 
@@ -124,12 +126,14 @@ connection_keep_behind(struct mcpi_http_connection *c, const char *data, size_t 
 
     if (len == 0)
         return;
-    if (len > MCPI_HTTP_BEHIND - c->behind_len) {
+    if (len > MCPI_HTTP_BEHIND - c->behind_len ||
+        !mcpi_account_take(c->carrier.wire.account, MCPI_HELD_ARRIVING, len)) {
         mcpi_http_carrier_gone(&c->carrier);
         return;
     }
     behind = mcpi_realloc(mem, c->behind, c->behind_len + len);
     if (!behind) {
+        mcpi_account_give(c->carrier.wire.account, MCPI_HELD_ARRIVING, len);
         mcpi_http_carrier_gone(&c->carrier);
         return;
     }
@@ -159,6 +163,17 @@ connection_wait(struct mcpi_http_connection *c)
         mcpi_http_carrier_go_on(&c->carrier);
 }
 
+static bool
+connection_has_parser(struct mcpi_http_connection *c)
+{
+    if (c->parser)
+        return true;
+    if (mcpi_http_parser_new(&c->carrier.listener->parsers, &c->parser) < 0)
+        return false;
+    mcpi_http_parser_charge(c->parser, c->carrier.wire.account);
+    return true;
+}
+
 /* One step; true: there may be another. */
 static bool
 connection_step(struct mcpi_http_connection *c, const char **data, size_t *len)
@@ -167,8 +182,7 @@ connection_step(struct mcpi_http_connection *c, const char **data, size_t *len)
     size_t used;
     int status;
 
-    if (!c->parser &&
-        mcpi_http_parser_new(&c->carrier.listener->parsers, &c->parser) < 0) {
+    if (!connection_has_parser(c)) {
         *len = 0;
         mcpi_http_carrier_gone(&c->carrier);
         return false;
@@ -224,6 +238,7 @@ connection_feed_behind(struct mcpi_http_connection *c)
     c->carrier.awaited = false;
     connection_feed(c, data, len);
     mcpi_free(mem, data);
+    mcpi_account_give(c->carrier.wire.account, MCPI_HELD_ARRIVING, len);
 }
 
 static void
@@ -279,6 +294,16 @@ on_left(struct mcpi_http_wire *wire)
     mcpi_http_carrier_left(&connection_on(wire)->carrier);
 }
 
+static void
+connection_leave_account(struct mcpi_http_connection *c)
+{
+    struct mcpi_account *account = c->carrier.wire.account;
+
+    mcpi_account_give(account, MCPI_HELD_ARRIVING, c->behind_len);
+    mcpi_account_give(account, MCPI_HELD_CONNECTIONS, 1);
+    mcpi_account_unref(account);
+}
+
 /* Libuv has given the handle back, and calls nothing of ours any more. */
 static void
 on_closed(struct mcpi_http_wire *wire)
@@ -288,6 +313,7 @@ on_closed(struct mcpi_http_wire *wire)
 
     mcpi_http_parser_free(c->parser);
     mcpi_free(listener->mem, c->behind);
+    connection_leave_account(c);
     mcpi_free(listener->mem, c);
     mcpi_http_listener_buried(listener);
 }
@@ -329,6 +355,40 @@ on_timer(struct mcpi_timer *timer, int64_t now)
 
 /* ---- making and ending ----------------------------------------------------------------- */
 
+/* Of the client at that address, which may have one more connection. */
+static int
+account_enter(const struct mcpi_http_clients *clients, const char *address,
+              struct mcpi_account **ret_account)
+{
+    struct mcpi_account *account = mcpi_http_account_of_address(clients, address);
+
+    if (!account && clients->accounts)
+        return MCP_E_NOMEM;
+    if (!mcpi_account_take(account, MCPI_HELD_CONNECTIONS, 1)) {
+        mcpi_account_unref(account);
+        return MCP_E_LIMIT;
+    }
+    *ret_account = account;
+    return 0;
+}
+
+static int
+connection_open(struct mcpi_http_connection *c, int take_fd)
+{
+    struct mcpi_http_listener *listener = c->carrier.listener;
+    struct mcpi_account *account;
+    int r;
+
+    r = account_enter(&listener->opt.clients, c->address, &account);
+    if (r < 0)
+        return r;
+    r = mcpi_http_wire_open(&c->carrier.wire, &listener->wires, &wire_ops, take_fd);
+    c->carrier.wire.account = account;
+    if (r < 0)
+        connection_leave_account(c);
+    return r;
+}
+
 int
 mcpi_http_connection_new(struct mcpi_http_listener *listener, int take_fd,
                          struct mcpi_http_connection **ret_connection)
@@ -346,7 +406,7 @@ mcpi_http_connection_new(struct mcpi_http_listener *listener, int take_fd,
         return MCP_E_NOMEM;
     memcpy(c->address, address, size);
     mcpi_http_carrier_init(&c->carrier, listener, on_timer, on_flush);
-    r = mcpi_http_wire_open(&c->carrier.wire, &listener->wires, &wire_ops, take_fd);
+    r = connection_open(c, take_fd);
     if (r < 0) { /* nothing of it is libuv's yet */
         mcpi_free(listener->mem, c);
         return r;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/budget.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -50,6 +51,7 @@ fields_copy(mcp_http_field *into, char **at, const mcp_http_field *fields, size_
 
 struct request {
     struct mcpi_http_in in; /* first: who frees that frees all */
+    size_t size;
     mcp_http_field fields[];
 };
 
@@ -61,14 +63,21 @@ mcpi_http_in_copy(const mcp_allocator *mem, const struct mcpi_http_in *in,
     size_t target_len = strlen(in->target);
     size_t address_len = in->address ? strlen(in->address) : 0;
     size_t body_len = in->body_len <= max_body ? in->body_len : 0;
+    size_t size = sizeof(struct request) + fields_size(in->fields, in->field_count) +
+                  method_len + target_len + address_len + body_len + 4;
     struct request *copy;
     char *at;
 
-    copy = mcpi_alloc(mem, sizeof(*copy) + fields_size(in->fields, in->field_count) +
-                               method_len + target_len + address_len + body_len + 4);
-    if (!copy)
+    if (!mcpi_account_take(in->account, MCPI_HELD_ARRIVING, size))
         return NULL;
+    copy = mcpi_alloc(mem, size);
+    if (!copy) {
+        mcpi_account_give(in->account, MCPI_HELD_ARRIVING, size);
+        return NULL;
+    }
     copy->in = *in;
+    copy->in.account = mcpi_account_ref(in->account);
+    copy->size = size;
     copy->in.fields = copy->fields;
     copy->in.known = NULL;
     at = (char *)(copy->fields + in->field_count);
@@ -92,6 +101,10 @@ mcpi_http_in_free(const mcp_allocator *mem, struct mcpi_http_in *copy)
 
         if (strcasecmp(request->fields[i].name, "Authorization") == 0)
             explicit_bzero(value, strlen(value));
+    }
+    if (copy) {
+        mcpi_account_give(copy->account, MCPI_HELD_ARRIVING, request->size);
+        mcpi_account_unref(copy->account);
     }
     mcpi_free(mem, copy);
 }

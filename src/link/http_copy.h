@@ -7,7 +7,8 @@
 
 /* A copy of a request in one block; what it holds is in->*. Values of headers lose white
  * space around them. A body longer than max_body is not copied: body is NULL and body_len
- * says how long it was. NULL: no memory. */
+ * says how long it was. It is charged to the account of its client as long as it exists.
+ * NULL: no memory, or no share of it. */
 struct mcpi_http_in *mcpi_http_in_copy(const mcp_allocator *mem,
                                        const struct mcpi_http_in *in, size_t max_body);
 /* Free it, and leave nothing behind of the credential in it. NULL ok */

@@ -357,7 +357,7 @@ mcpi_endpoint_serve(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
 {
     struct mcpi_http_known room;
     const struct mcpi_http_known *known = mcpi_http_known_of(in, &room);
-    const struct mcpi_http_who nobody = {.principal = ""};
+    const struct mcpi_http_who nobody = {.principal = "", .account = in->account};
     unsigned shard;
 
     mcpi_endpoint_greet_origin(endpoint, turn, known);

@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "core/port.h"
 #include "link/http.h"
+#include "link/http_account.h"
 #include "run/loop.h"
 
 struct mcpi_endpoint;
@@ -23,9 +24,10 @@ struct mcpi_session;
 
 /* Who asks, as far as anybody has said; borrowed. */
 struct mcpi_http_who {
-    const char *principal; /* "" for nobody in particular */
-    const char *scope;     /* or NULL */
-    mcp_doc *claims;       /* an object; or NULL */
+    const char *principal;        /* "" for nobody in particular */
+    const char *scope;            /* or NULL */
+    mcp_doc *claims;              /* an object; or NULL */
+    struct mcpi_account *account; /* what is held for them is charged to; or NULL */
 };
 
 /* How many there are, for whoever counts; written by the loop only. May be NULL. */
@@ -44,6 +46,7 @@ struct mcpi_endpoint_options {
     int port;                     /* that we listen on; 0: not known */
     unsigned shard, shards;       /* this loop's number, and how many there are */
     struct mcpi_http_gauges gauges;
+    struct mcpi_http_clients clients;
     const struct mcpi_http_notice *notice; /* besides; NULL: none */
     /* Do the mirrored parameters of this tool call stand in its headers? 0, or
      * MCP_E_PROTO with a sentence in why: -32020; MCP_E_NOMEM. NULL: nobody knows. */

@@ -33,10 +33,10 @@
 #define HOST_MAX 256
 
 /* So many at once that what they leave behind is worth giving back, when no more than this
- * part of them is left, and that for a while. */
+ * part of them is left. */
 #define CROWD 1024
 #define CROWD_LEFT 4
-#define CALM_US 500000
+#define CALM_US 500000 /* for what goes together with it */
 
 /* ---- listening ------------------------------------------------------------------ */
 
@@ -218,11 +218,14 @@ on_accepted(void *user, int take_fd)
 {
     struct mcpi_http_listener *l = user;
     struct mcpi_http_connection *connection;
+    int r = MCP_E_LIMIT;
 
-    if (l->count >= l->opt.http->connections)
-        listener_turn_away(l, take_fd, "Too many connections");
-    else if (mcpi_http_connection_new(l, take_fd, &connection) < 0)
-        listener_turn_away(l, take_fd, "No room for another connection");
+    if (l->count < l->opt.http->connections)
+        r = mcpi_http_connection_new(l, take_fd, &connection);
+    if (r < 0)
+        listener_turn_away(l, take_fd,
+                           r == MCP_E_LIMIT ? "Too many connections"
+                                            : "No room for another connection");
 }
 
 /* ---- its connections --------------------------------------------------------------- */
@@ -256,18 +259,29 @@ mcpi_http_listener_joined(struct mcpi_http_listener *listener, struct mcpi_list 
     listener_count(listener, 1);
 }
 
-/* Many came, and most have gone: malloc keeps what they had, in pieces, unless it is told
- * to give whole pages back. An allocator of the program's is its own affair. */
+static bool
+listener_lost_crowd(const struct mcpi_http_listener *l)
+{
+    return l->most >= CROWD && l->count <= l->most / CROWD_LEFT;
+}
+
+/* Many connections, or many bytes, have gone: malloc keeps what they had, in pieces,
+ * unless it is told to give whole pages back. An allocator of the program's is its own
+ * affair. */
 static void
 on_calm(struct mcpi_timer *timer, int64_t now)
 {
     struct mcpi_http_listener *l = MCPI_CONTAINER(timer, struct mcpi_http_listener,
                                                   calm);
+    struct mcpi_accounts *accounts = l->opt.clients.accounts;
+    bool lost_crowd = listener_lost_crowd(l);
 
     (void)now;
-    if (l->count > l->most / CROWD_LEFT)
+    if (lost_crowd)
+        l->most = l->count;
+    if (!lost_crowd &&
+        !(accounts && mcpi_budget_settle(mcpi_accounts_budget(accounts))))
         return;
-    l->most = l->count;
 #ifdef __GLIBC__
     if (l->mem == mcpi_mem_or_malloc(NULL))
         (void)malloc_trim(0);
@@ -275,17 +289,26 @@ on_calm(struct mcpi_timer *timer, int64_t now)
 }
 
 void
-mcpi_http_listener_lost(struct mcpi_http_listener *listener, struct mcpi_list *node)
+mcpi_http_listener_freed(struct mcpi_http_listener *listener)
 {
+    struct mcpi_accounts *accounts = listener->opt.clients.accounts;
     struct mcpi_loop *loop = listener->opt.loop;
 
+    if (mcpi_timer_is_armed(&listener->calm))
+        return;
+    if (listener_lost_crowd(listener) ||
+        (accounts && mcpi_budget_is_calm(mcpi_accounts_budget(accounts))))
+        mcpi_timer_arm(mcpi_loop_timers(loop), &listener->calm,
+                       mcpi_time_add(mcpi_loop_now(loop), CALM_US));
+}
+
+void
+mcpi_http_listener_lost(struct mcpi_http_listener *listener, struct mcpi_list *node)
+{
     mcpi_list_remove(node);
     listener->count--;
     listener_count(listener, -1);
-    if (listener->most >= CROWD && listener->count <= listener->most / CROWD_LEFT &&
-        !mcpi_timer_is_armed(&listener->calm))
-        mcpi_timer_arm(mcpi_loop_timers(loop), &listener->calm,
-                       mcpi_time_add(mcpi_loop_now(loop), CALM_US));
+    mcpi_http_listener_freed(listener);
 }
 
 void

@@ -6,6 +6,7 @@
 #ifndef MCPI_LINK_HTTP_LISTENER_H
 #define MCPI_LINK_HTTP_LISTENER_H
 
+#include "link/http_account.h"
 #include "link/http_answer.h"
 #include "link/http_endpoint.h"
 #include "link/http_parser.h"
@@ -30,6 +31,7 @@ struct mcpi_http_listener_options {
     struct mcpi_endpoint *endpoint;
     struct mcpi_tls_context *tls; /* or NULL; a reference is taken */
     struct mcpi_http_gauges gauges;
+    struct mcpi_http_clients clients;
     /* What is asked of the endpoint; NULL: mcpi_endpoint_check_head and _serve. */
     bool (*check_head)(struct mcpi_endpoint *endpoint, const struct mcpi_http_in *in,
                        uint64_t body_len, struct mcpi_http_out *ret_out);
@@ -63,7 +65,7 @@ struct mcpi_http_listener {
     size_t count;   /* of them */
     size_t handles; /* and of those that libuv has yet to give back */
     size_t most;    /* of them, since memory was last given back to the system */
-    struct mcpi_timer calm; /* after many have gone */
+    struct mcpi_timer calm; /* after much was freed */
     struct mcpi_http_parsers parsers;
     struct mcpi_http_wires wires;
     struct mcpi_buf head;    /* of an answer */
@@ -80,6 +82,9 @@ void mcpi_http_listener_joined(struct mcpi_http_listener *listener,
 void mcpi_http_listener_lost(struct mcpi_http_listener *listener,
                              struct mcpi_list *node);
 void mcpi_http_listener_buried(struct mcpi_http_listener *listener);
+
+/* What a connection had was freed: it may be time to give memory back to the system. */
+void mcpi_http_listener_freed(struct mcpi_http_listener *listener);
 
 /* For the Date of an answer. */
 const char *mcpi_http_listener_date(struct mcpi_http_listener *listener);

@@ -22,11 +22,13 @@ mcpi_mount_unref_unlock(struct mcpi_mount *mount)
         return;
     pthread_cond_destroy(&mount->moved);
     pthread_mutex_destroy(&mount->lock);
+    mcpi_accounts_unref(mount->clients.accounts);
     mcpi_free(mount->mem, mount);
 }
 
 int
-mcpi_mount_new(struct mcpi_loop *loop, struct mcpi_mount **ret_mount)
+mcpi_mount_new(struct mcpi_loop *loop, const struct mcpi_http_clients *clients,
+               struct mcpi_mount **ret_mount)
 {
     const mcp_allocator *mem = mcpi_loop_mem(loop);
     struct mcpi_mount *mount;
@@ -45,6 +47,8 @@ mcpi_mount_new(struct mcpi_loop *loop, struct mcpi_mount **ret_mount)
         goto no_lock;
     if (mcpi_cond_init(&mount->moved) < 0)
         goto no_condition;
+    mount->clients = *clients;
+    (void)mcpi_accounts_ref(clients->accounts);
     *ret_mount = mount;
     return 0;
 
@@ -129,6 +133,23 @@ mount_admit(const struct mcpi_mount *mount)
     return mount->count < mount->max_count ? 0 : MCP_E_LIMIT;
 }
 
+/* Who relays knows whom to charge; what another server hands in has an address. */
+static mcp_http_turn *
+mount_take(struct mcpi_mount *mount, const struct mcpi_http_in *in, size_t max_body,
+           const mcp_http_turn_ops *ops, void *user)
+{
+    struct mcpi_http_in charged = *in;
+    mcp_http_turn *turn = NULL;
+
+    if (in->account || !mount->clients.accounts)
+        return mcpi_mount_turn_new(mount, in, max_body, ops, user);
+    charged.account = mcpi_http_account_of_address(&mount->clients, in->address);
+    if (charged.account)
+        turn = mcpi_mount_turn_new(mount, &charged, max_body, ops, user);
+    mcpi_account_unref(charged.account);
+    return turn;
+}
+
 int
 mcpi_mount_serve(struct mcpi_mount *mount, const struct mcpi_http_in *in,
                  const mcp_http_turn_ops *ops, void *user, mcp_http_turn **ret_turn)
@@ -143,7 +164,7 @@ mcpi_mount_serve(struct mcpi_mount *mount, const struct mcpi_http_in *in,
     mcpi_mount_unlock(mount);
     if (r < 0)
         return r;
-    turn = mcpi_mount_turn_new(mount, in, max_body, ops, user);
+    turn = mount_take(mount, in, max_body, ops, user);
     if (!turn)
         return MCP_E_NOMEM;
     mcpi_mount_lock(mount);

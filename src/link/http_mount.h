@@ -17,7 +17,8 @@
 /* Where an endpoint can be found as long as it is there; counted, [any]. Made and ended
  * by whoever owns the endpoint, on its loop. */
 struct mcpi_mount;
-int mcpi_mount_new(struct mcpi_loop *loop, struct mcpi_mount **ret_mount); /* [any] */
+int mcpi_mount_new(struct mcpi_loop *loop, const struct mcpi_http_clients *clients,
+                   struct mcpi_mount **ret_mount); /* [any] */
 void mcpi_mount_open(struct mcpi_mount *mount,
                      struct mcpi_endpoint *endpoint); /* [loop] */
 /* The endpoint has closed: what is handed in from now on is refused, but carriers may

@@ -32,6 +32,7 @@ struct mcpi_mount {
     unsigned posting;        /* threads that are about to post */
     size_t count, max_count; /* of turns */
     size_t max_body;
+    struct mcpi_http_clients clients; /* the accounts are counted */
     bool draining, closed;
 };
 

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/budget.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "link/http_check.h"
@@ -39,6 +40,8 @@ struct mcpi_http_parser {
     uint8_t stage;
     bool keeps_alive, is_old, expects, chunked;
     uint8_t trailers;
+    struct mcpi_account *account; /* or NULL */
+    size_t charged;
 };
 
 /* ---- faults ---------------------------------------------------------------- */
@@ -271,7 +274,13 @@ parser_keep_piece(struct mcpi_http_parser *p)
     head->piece_len = 0;
     if (head->body.status == MCP_E_LIMIT)
         return parser_fail(p, 413, "the body is too long");
-    return head->body.status < 0 ? parser_fail(p, 503, "no memory") : 0;
+    if (head->body.status < 0)
+        return parser_fail(p, 503, "no memory");
+    if (head->body.cap > MCPI_HTTP_FREE_BODY_MAX &&
+        !mcpi_account_change(p->account, MCPI_HELD_ARRIVING, &p->charged,
+                             head->body.cap))
+        return parser_fail(p, 503, "too much is arriving from this client");
+    return 0;
 }
 
 static int
@@ -460,11 +469,29 @@ parser_init(struct mcpi_http_parser *p, struct mcpi_http_parsers *parsers)
     llhttp_init(&p->llhttp, HTTP_REQUEST, &settings);
 }
 
+static void
+parser_drop_head(struct mcpi_http_parser *p)
+{
+    mcpi_http_head_give(p->parsers, p->head);
+    mcpi_account_give(p->account, MCPI_HELD_ARRIVING, p->charged);
+    p->head = NULL;
+    p->charged = 0;
+}
+
+void
+mcpi_http_parser_charge(struct mcpi_http_parser *parser, struct mcpi_account *account)
+{
+    parser->account = account;
+}
+
 void
 mcpi_http_parser_next(struct mcpi_http_parser *parser)
 {
-    mcpi_http_head_give(parser->parsers, parser->head);
+    struct mcpi_account *account = parser->account;
+
+    parser_drop_head(parser);
     parser_init(parser, parser->parsers);
+    parser->account = account;
 }
 
 int
@@ -491,7 +518,7 @@ mcpi_http_parser_free(struct mcpi_http_parser *parser)
     if (!parser)
         return;
     parsers = parser->parsers;
-    mcpi_http_head_give(parsers, parser->head);
+    parser_drop_head(parser);
     if (parsers->spare_parser)
         mcpi_free(parsers->mem, parser);
     else

@@ -13,6 +13,9 @@
 
 struct mcpi_http_parser;
 
+/* What nobody counts: most bodies are no longer. */
+#define MCPI_HTTP_FREE_BODY_MAX 16384
+
 enum mcpi_http_event {
     MCPI_HTTP_MORE,      /* all was used, more is needed */
     MCPI_HTTP_HEAD_DONE, /* the head is there: look at it, then go on or give up */
@@ -24,6 +27,11 @@ enum mcpi_http_event {
 int mcpi_http_parser_new(struct mcpi_http_parsers *parsers,
                          struct mcpi_http_parser **ret_parser);
 void mcpi_http_parser_free(struct mcpi_http_parser *parser); /* NULL ok */
+
+/* Whom a body is charged to that is longer than MCPI_HTTP_FREE_BODY_MAX; outlives it. More than
+ * its share is a fault, 503. */
+void mcpi_http_parser_charge(struct mcpi_http_parser *parser,
+                             struct mcpi_account *account);
 
 /* Use bytes up to the next event; *ret_used of them are used. After HEAD_DONE call it
  * again, also with no bytes: only then does a body that is announced too long fail. A body

@@ -248,7 +248,19 @@ post_open(struct post *post, struct mcpi_http_stream_options *opt, const char *v
     if (mcpi_endpoint_keep_headers(post->endpoint, post->in, &post->arrival) < 0 ||
         mcpi_http_stream_new(opt, &stream) < 0)
         return post_refuse_memory(post);
+    mcpi_outlet_set_account(stream->outlet, post->who->account);
     post_receive(post, opt->peer, stream->outlet, version);
+    return true;
+}
+
+/* Has its client room for it? */
+static bool
+post_check_share(const struct post *post)
+{
+    if (!mcpi_account_has_room(post->who->account, MCPI_HELD_BYTES,
+                               mcpi_doc_bytes(post->doc)))
+        return post_refuse(post, 503, MCPI_RPC_INTERNAL_ERROR,
+                           "Too much memory is in use for this client");
     return true;
 }
 
@@ -349,9 +361,8 @@ post_modern_request(struct post *post)
     if (post->modern_header &&
         !(post_check_method(post) && post_check_name(post) && post_check_params(post)))
         return false;
-    if (!post_check_shared(post, opt.peer))
-        return false;
-    return post_open(post, &opt, NULL);
+    return post_check_share(post) && post_check_shared(post, opt.peer) &&
+           post_open(post, &opt, NULL);
 }
 
 /* Nobody is canceled by an id that a client chose (E24). */
@@ -392,7 +403,8 @@ post_stateless(struct post *post)
     if (post->rpc.kind != MCPI_RPC_REQUEST)
         return post_refuse(post, 400, MCPI_RPC_INVALID_REQUEST,
                            "Invalid request: nothing was asked that this could answer");
-    return post_check_shared(post, opt.peer) && post_open(post, &opt, version);
+    return post_check_share(post) && post_check_shared(post, opt.peer) &&
+           post_open(post, &opt, version);
 }
 
 /* ---- legacy, with sessions ------------------------------------------------- */
@@ -415,7 +427,7 @@ post_initialize(struct post *post)
     struct mcpi_session *session;
     int r;
 
-    r = mcpi_session_new(post->endpoint, post->who->principal, &session);
+    r = mcpi_session_new(post->endpoint, post->who, &session);
     if (r == MCP_E_LIMIT)
         return post_refuse(post, 503, MCPI_RPC_INTERNAL_ERROR, "Too many sessions");
     if (r < 0)
@@ -464,7 +476,7 @@ post_session_request(struct post *post, struct mcpi_session *session)
     if (!mcpi_peer_has_room(session->peer))
         return post_refuse(post, 429, MCPI_RPC_INTERNAL_ERROR,
                            "Too many requests in flight");
-    return post_open(post, &opt, NULL);
+    return post_check_share(post) && post_open(post, &opt, NULL);
 }
 
 static bool

@@ -124,10 +124,24 @@ mcpi_session_attached(struct mcpi_session *session, struct mcpi_http_stream *str
     session_keep(session, stream, stream->is_get);
 }
 
+/* So all sessions stand in the order in which they were last busy. At the close somebody
+ * walks through them. */
+static void
+session_was_busy(struct mcpi_session *session)
+{
+    struct mcpi_endpoint *endpoint = session->endpoint;
+
+    session->touched = session_now(session);
+    if (endpoint->closing)
+        return;
+    mcpi_list_remove(&session->in_endpoint);
+    mcpi_list_append(&endpoint->all_sessions, &session->in_endpoint);
+}
+
 void
 mcpi_session_detached(struct mcpi_session *session, struct mcpi_http_stream *stream)
 {
-    session->touched = session_now(session);
+    session_was_busy(session);
     if (!stream->kept) {
         session_make_room(session); /* or it is one above: its client was there */
         session_keep(session, stream, true);
@@ -138,7 +152,7 @@ mcpi_session_detached(struct mcpi_session *session, struct mcpi_http_stream *str
 void
 mcpi_session_left(struct mcpi_session *session, struct mcpi_http_stream *stream)
 {
-    session->touched = session_now(session);
+    session_was_busy(session);
     mcpi_list_remove(&stream->in_session);
     if (stream->kept)
         session->kept_count--;
@@ -227,6 +241,8 @@ session_free(struct mcpi_session *session)
         store->forget(store->self, session->id, 0);
     if (session->begun)
         session_tell(session, false);
+    mcpi_account_give(session->account, MCPI_HELD_SESSIONS, 1);
+    mcpi_account_unref(session->account);
     mcpi_free(endpoint->mem, session->principal);
     mcpi_free(endpoint->mem, session);
     mcpi_endpoint_count(endpoint, -1, 0);
@@ -319,7 +335,7 @@ on_idle(struct mcpi_timer *timer, int64_t now)
 void
 mcpi_session_touch(struct mcpi_session *session)
 {
-    session->touched = session_now(session);
+    session_was_busy(session);
     session->is_used = true;
 }
 
@@ -400,9 +416,10 @@ session_open_peer(struct mcpi_session *session)
 }
 
 static int
-session_set_up(struct mcpi_session *session, const char *principal)
+session_set_up(struct mcpi_session *session, const struct mcpi_http_who *who)
 {
     const mcp_allocator *mem = session->endpoint->mem;
+    const char *principal = who->principal;
     size_t size = strlen(principal) + 1;
     int r;
 
@@ -414,9 +431,13 @@ session_set_up(struct mcpi_session *session, const char *principal)
         return MCP_E_NOMEM;
     memcpy(session->principal, principal, size);
     r = session_open_peer(session);
-    if (r < 0)
+    if (r < 0) {
         mcpi_free(mem, session->principal);
-    return r;
+        return r;
+    }
+    session->account = mcpi_account_ref(who->account);
+    mcpi_outlet_set_account(mcpi_peer_outlet(session->peer), who->account);
+    return 0;
 }
 
 static uint64_t
@@ -425,25 +446,73 @@ id_hash(const struct mcpi_endpoint *endpoint, const char *id)
     return mcpi_map_hash(&endpoint->sessions, id, strlen(id));
 }
 
+/* The one that is idle for the longest time, of that account or, with NULL, of all. */
+static struct mcpi_session *
+session_oldest_idle(const struct mcpi_endpoint *endpoint,
+                    const struct mcpi_account *account)
+{
+    const struct mcpi_list *node = endpoint->all_sessions.next;
+    struct mcpi_session *session;
+
+    for (; node != &endpoint->all_sessions; node = node->next) {
+        session = MCPI_CONTAINER(node, struct mcpi_session, in_endpoint);
+        if ((!account || session->account == account) && !session->ending &&
+            mcpi_peer_is_idle(session->peer) && !session_has_client(session))
+            return session;
+    }
+    return NULL;
+}
+
+/* Nothing of core is on the stack, and it has nothing to say. */
+static bool
+session_evict(struct mcpi_endpoint *endpoint, const struct mcpi_account *account)
+{
+    struct mcpi_session *session = session_oldest_idle(endpoint, account);
+
+    if (!session)
+        return false;
+    MCPI_LOG(endpoint->log, MCP_LOG_INFO,
+             "http: an idle session ends, to make room for a new one");
+    session_free(session);
+    return true;
+}
+
 int
-mcpi_session_new(struct mcpi_endpoint *endpoint, const char *principal,
+mcpi_endpoint_enter_session(struct mcpi_endpoint *endpoint,
+                            struct mcpi_account *account)
+{
+    if (endpoint->session_count >= endpoint->http->sessions &&
+        !session_evict(endpoint, NULL))
+        return MCP_E_LIMIT;
+    while (!mcpi_account_take(account, MCPI_HELD_SESSIONS, 1))
+        if (!session_evict(endpoint, account))
+            return MCP_E_LIMIT;
+    return 0;
+}
+
+int
+mcpi_session_new(struct mcpi_endpoint *endpoint, const struct mcpi_http_who *who,
                  struct mcpi_session **ret_session)
 {
     struct mcpi_session *session;
     int r;
 
-    if (endpoint->session_count >= endpoint->http->sessions)
-        return MCP_E_LIMIT;
     session = mcpi_alloc_zero(endpoint->mem, sizeof(*session));
     if (!session)
         return MCP_E_NOMEM;
+    r = mcpi_endpoint_enter_session(endpoint, who->account);
+    if (r < 0) {
+        mcpi_free(endpoint->mem, session);
+        return r;
+    }
     session->endpoint = endpoint;
     mcpi_list_init(&session->streams);
     mcpi_list_init(&session->kept);
     mcpi_timer_init(&session->idle, on_idle);
     mcpi_flush_init(&session->flush, on_flush);
-    r = session_set_up(session, principal ? principal : "");
+    r = session_set_up(session, who);
     if (r < 0) {
+        mcpi_account_give(who->account, MCPI_HELD_SESSIONS, 1);
         mcpi_free(endpoint->mem, session);
         return r;
     }

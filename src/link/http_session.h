@@ -26,7 +26,7 @@
 
 struct mcpi_session {
     struct mcpi_map_node by_id;   /* while it is found */
-    struct mcpi_list in_endpoint; /* until it is freed */
+    struct mcpi_list in_endpoint; /* until it is freed; by `touched`, oldest first */
     struct mcpi_endpoint *endpoint;
     struct mcpi_peer *peer;
     struct mcpi_list streams; /* of its requests, with a client */
@@ -42,14 +42,20 @@ struct mcpi_session {
     bool cut;         /* at once */
     unsigned history; /* how many of the next there were */
     uint64_t delivered[MCPI_SESSION_DELIVERED];
-    char *principal; /* "" for nobody in particular */
+    struct mcpi_account *account; /* of who opened it; counted, or NULL */
+    char *principal;              /* "" for nobody in particular */
     char id[MCPI_SESSION_ID];
 };
 
-/* A new one, with its peer; not yet initialized. MCP_E_LIMIT: there are too many, or no
- * random bytes; MCP_E_NOMEM. principal NULL: "". */
-int mcpi_session_new(struct mcpi_endpoint *endpoint, const char *principal,
+/* A new one, with its peer; not yet initialized. If there are too many, of all or of
+ * this client, the one of them goes that is idle for the longest time, without a request
+ * or a stream. MCP_E_LIMIT: there is none, or no random bytes; MCP_E_NOMEM. */
+int mcpi_session_new(struct mcpi_endpoint *endpoint, const struct mcpi_http_who *who,
                      struct mcpi_session **ret_session);
+
+/* One more session of this client, whose owner gives that back. MCP_E_LIMIT. */
+int mcpi_endpoint_enter_session(struct mcpi_endpoint *endpoint,
+                                struct mcpi_account *account);
 
 /* Of that id, if it is this principal's (D20); or NULL. Compared in constant time. */
 struct mcpi_session *mcpi_session_find(struct mcpi_endpoint *endpoint, const char *id,

@@ -258,12 +258,24 @@ ticket_look_again(mcp_http_ticket *ticket, const struct mcpi_http_in *in)
                      ticket);
 }
 
+/* With a reference. For want of memory a principal is its address, for once. */
+static struct mcpi_account *
+ticket_account(const mcp_http_ticket *ticket, const struct mcpi_http_in *in)
+{
+    const struct mcpi_http_clients *clients = &ticket->endpoint->opt.clients;
+    struct mcpi_account *account = NULL;
+
+    if (ticket->principal[0] != '\0')
+        account = mcpi_http_account_of_principal(clients, ticket->principal);
+    return account ? account : mcpi_account_ref(in->account);
+}
+
 /* The verdict is here and so is the client. */
 void
 mcpi_http_ticket_conclude(mcp_http_ticket *ticket, struct mcpi_turn *turn,
                           const struct mcpi_http_in *in)
 {
-    struct mcpi_http_who who = {ticket->principal, ticket->scope, NULL};
+    struct mcpi_http_who who = {.principal = ticket->principal, .scope = ticket->scope};
     struct mcpi_http_known room;
 
     ticket_read_claims(ticket);
@@ -274,6 +286,8 @@ mcpi_http_ticket_conclude(mcp_http_ticket *ticket, struct mcpi_turn *turn,
         ticket_refuse(ticket, turn);
         return;
     }
+    who.account = ticket_account(ticket, in);
     mcpi_endpoint_dispatch(ticket->endpoint, turn, in, mcpi_http_known_of(in, &room),
                            &who);
+    mcpi_account_unref(who.account);
 }

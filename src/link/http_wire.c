@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/mem.h"
 
 #define PACKED_KEPT 65536 /* of shared buffers above this the memory is given back */
@@ -54,6 +55,7 @@ wire_drop_kept(struct mcpi_http_wire *w)
     mcpi_free(w->wires->mem, w->kept);
     w->kept = NULL;
     w->talk = 0;
+    (void)mcpi_account_change(w->account, MCPI_HELD_BYTES, &w->charged, 0);
 }
 
 static void
@@ -136,7 +138,9 @@ wire_keep(struct mcpi_http_wire *w, const uv_buf_t *parts, unsigned count, size_
         mcpi_buf_append(into, parts[i].base + skip, parts[i].len - skip);
         sent -= skip;
     }
-    if (into->status < 0)
+    if (into->status < 0 ||
+        !mcpi_account_change(w->account, MCPI_HELD_BYTES, &w->charged,
+                             (size_t)w->kept->flying.cap + w->kept->waiting.cap))
         return false;
     return flies || kept_fly(w) == 0;
 }

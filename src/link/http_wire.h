@@ -47,9 +47,11 @@ struct mcpi_http_wire {
     struct mcpi_http_wires *wires;
     const struct mcpi_http_wire_ops *ops;
     struct mcpi_tls *tls;
-    struct mcpi_http_kept *kept; /* or NULL */
-    size_t talk;                 /* of that, what TLS has said of its own accord */
-    bool failed;                 /* a write has: it is lost, and its owner knows */
+    struct mcpi_http_kept *kept;  /* or NULL */
+    size_t talk;                  /* of that, what TLS has said of its own accord */
+    struct mcpi_account *account; /* whom that is charged to; its owner's, or NULL */
+    size_t charged;
+    bool failed; /* a write has: it is lost, and its owner knows */
     bool shutting, shut, closing;
 };
 

@@ -2,7 +2,8 @@
  * memory_store.c - events of sessions' streams, in memory
  *
  * A session has one queue of events, of all its streams in the order they came; when it
- * holds too many bytes the oldest leave. So of each stream the first events are missing
+ * holds too many bytes the oldest leave. When all sessions hold too many, those leave to
+ * which nothing was said for the longest time. So of each stream the first events are missing
  * and never one in between: where one could not be kept, all before it are dropped too.
  *
  * The lock is for the map and the list of sessions. The events of one session are
@@ -17,6 +18,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "run/accounts.h"
 #include "run/random.h"
 
 struct event {
@@ -38,8 +40,9 @@ struct session {
 struct mcp_memory_store {
     const mcp_allocator *mem;
     mcp_event_store interface;
-    size_t session_bytes;
+    size_t session_bytes, all_bytes;
     pthread_mutex_t lock;      /* for all that follows */
+    size_t bytes;              /* of all events */
     struct mcpi_map sessions;  /* by id */
     struct mcpi_list in_order; /* the same */
 };
@@ -63,6 +66,7 @@ event_drop(struct mcp_memory_store *store, struct session *session, struct event
 {
     mcpi_list_remove(&event->node);
     session->bytes -= event_weight(event->len);
+    store->bytes -= event_weight(event->len);
     mcpi_free(store->mem, event);
 }
 
@@ -100,6 +104,7 @@ session_append(struct mcp_memory_store *store, struct session *session,
         memcpy(event->data, data, like->len);
     mcpi_list_append(&session->events, &event->node);
     session->bytes += weight;
+    store->bytes += weight;
     return 0;
 }
 
@@ -157,18 +162,29 @@ store_remove(struct mcp_memory_store *store, struct session *session)
     mcpi_free(store->mem, session);
 }
 
-static void
-store_make_room(struct mcp_memory_store *store)
+/* True: one that is not the last has left, the first in order that may. */
+static bool
+store_drop_oldest(struct mcp_memory_store *store, const struct session *last)
 {
     struct mcpi_list *node = store->in_order.next;
     struct session *session;
 
-    while (store->sessions.count >= MCPI_STORE_SESSIONS && node != &store->in_order) {
+    for (; node != &store->in_order; node = node->next) {
         session = MCPI_CONTAINER(node, struct session, node);
-        node = node->next;
-        if (!session->reading)
-            store_remove(store, session);
+        if (session == last || session->reading)
+            continue;
+        store_remove(store, session);
+        return true;
     }
+    return false;
+}
+
+static void
+store_make_room(struct mcp_memory_store *store)
+{
+    while (store->sessions.count >= MCPI_STORE_SESSIONS)
+        if (!store_drop_oldest(store, NULL))
+            return;
 }
 
 static struct session *
@@ -207,6 +223,9 @@ store_append(void *self, const char *id, uint64_t stream, uint64_t number,
     if (session) {
         mcpi_list_remove(&session->node);
         mcpi_list_append(&store->in_order, &session->node);
+        while (store->bytes + event_weight(len) > store->all_bytes)
+            if (!store_drop_oldest(store, session))
+                break;
         r = session_append(store, session, &like, data);
         if (r < 0)
             session_drop(store, session, stream);
@@ -263,8 +282,8 @@ store_forget(void *self, const char *id, uint64_t stream)
 /* ---- making and freeing ---------------------------------------------------- */
 
 int
-mcp_memory_store_new(const mcp_allocator *allocator, size_t session_bytes,
-                     mcp_memory_store **ret_store)
+mcpi_memory_store_new(const mcp_allocator *allocator, size_t session_bytes,
+                      size_t all_bytes, mcp_memory_store **ret_store)
 {
     const mcp_allocator *mem = mcpi_mem_or_malloc(allocator);
     unsigned char seed[MCPI_SEED_SIZE];
@@ -285,12 +304,21 @@ mcp_memory_store_new(const mcp_allocator *allocator, size_t session_bytes,
     }
     store->mem = mem;
     store->session_bytes = session_bytes > 0 ? session_bytes : MCPI_STORE_BYTES;
+    store->all_bytes = all_bytes > 0 ? all_bytes
+                                     : mcpi_memory_share() / MCPI_STORE_PART_DEFAULT;
     store->interface = MCP_EVENT_STORE(.append = store_append, .replay = store_replay,
                                        .forget = store_forget, .self = store);
     mcpi_map_init(&store->sessions, mem, seed);
     mcpi_list_init(&store->in_order);
     *ret_store = store;
     return 0;
+}
+
+int
+mcp_memory_store_new(const mcp_allocator *allocator, size_t session_bytes,
+                     mcp_memory_store **ret_store)
+{
+    return mcpi_memory_store_new(allocator, session_bytes, 0, ret_store);
 }
 
 void

@@ -12,4 +12,11 @@
  * never tells it to forget must not fill memory. */
 #define MCPI_STORE_SESSIONS 65536
 
+/* And all of them together have that part of what a server may hold; then likewise. */
+#define MCPI_STORE_PART_DEFAULT 4
+
+/* With bounds of its own; 0: the default. */
+int mcpi_memory_store_new(const mcp_allocator *allocator, size_t session_bytes,
+                          size_t all_bytes, mcp_memory_store **ret_store);
+
 #endif

@@ -124,6 +124,8 @@ answer_beyond_the_share_becomes_an_error(void **state)
 
 /* ---- what is said on the way ----------------------------------------------- */
 
+#define LOG_PARAMS "{\"level\":\"info\",\"data\":1}"
+
 static void
 notifications_beyond_the_share_are_dropped(void **state)
 {
@@ -136,7 +138,7 @@ notifications_beyond_the_share_are_dropped(void **state)
 
     (void)state;
     memset(long_text, ' ', sizeof(long_text));
-    memcpy(long_text, "{}", 2);
+    memcpy(long_text, LOG_PARAMS, sizeof(LOG_PARAMS) - 1);
     endpoint_open(&ep, MCPI_PRIVATE_IDS, NULL);
     share_with(&share, ep.peer[0], 16000);
     stream = endpoint_post(&ep, MODERN_CALL("7"));

@@ -122,6 +122,9 @@ get_say(struct http_probe *p, struct http_raw *h)
 
 typedef void say_fn(struct http_probe *p, struct http_raw *h);
 
+/* One client could not have as many. */
+#define ADDRESSES 8
+
 static void
 holder_fail(int stream, int status)
 {
@@ -142,8 +145,7 @@ holder_run(struct http_probe *p, say_fn *say, int count, int ready)
         int to = from + AT_ONCE < count ? from + AT_ONCE : count;
 
         for (int i = from; i < to; i++) {
-            if (!http_try_open(&all[i], p->port, NULL))
-                holder_fail(i, 0);
+            http_open_from(&all[i], p->port, 2 + i % ADDRESSES);
             say(p, &all[i]);
         }
         for (int i = from; i < to; i++)

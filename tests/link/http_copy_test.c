@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/mem.h"
 #include "support/test.h"
 
@@ -178,8 +179,38 @@ without_memory_there_is_no_copy(void **state)
     test_mem_done(&mem);
 }
 
-TEST_MAIN(TEST(a_request_is_copied_whole), TEST(a_credential_is_not_left_behind),
-          TEST(a_request_may_have_nothing_in_it),
+/* Issue 20, 5: also after its connection has gone. */
+static void
+a_copy_is_charged_to_its_client(void **state)
+{
+    struct mcpi_http_in in = request(), *copy;
+    struct mcpi_account account;
+    struct mcpi_budget budget;
+    struct test_mem mem;
+
+    (void)state;
+    test_mem_init(&mem);
+    mcpi_budget_init(&budget);
+    mcpi_account_init(&account, &budget, NULL);
+    in.account = &account;
+    assert_null(mcpi_http_in_copy(&mem.allocator, &in, 3));
+    mcpi_budget_raise(&budget, MCPI_HELD_ARRIVING, 10000);
+    copy = mcpi_http_in_copy(&mem.allocator, &in, 3);
+    assert_non_null(copy);
+    assert_ptr_equal(copy->account, &account);
+    assert_int_equal(atomic_load(&account.refs), 2);
+    assert_true(mcpi_budget_bytes(&budget) > 0);
+    mcpi_http_in_free(&mem.allocator, copy);
+    assert_int_equal(mcpi_budget_bytes(&budget), 0);
+    mem.fail_after = true;
+    atomic_store(&mem.fail_at, mem.total + 1);
+    assert_null(mcpi_http_in_copy(&mem.allocator, &in, 3));
+    assert_int_equal(mcpi_budget_bytes(&budget), 0);
+    test_mem_done(&mem);
+}
+
+TEST_MAIN(TEST(a_request_is_copied_whole), TEST(a_copy_is_charged_to_its_client),
+          TEST(a_credential_is_not_left_behind), TEST(a_request_may_have_nothing_in_it),
           TEST(a_body_that_is_too_long_is_only_counted),
           TEST(a_head_passes_as_a_piece_and_back),
           TEST(without_memory_there_is_no_copy))

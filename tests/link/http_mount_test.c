@@ -129,7 +129,7 @@ D12_what_is_posted_into_a_session_counts_though_its_client_left(void **state)
     struct user u;
 
     (void)state;
-    assert_int_equal(mcpi_session_new(s->endpoint, "", &session), 0);
+    assert_int_equal(mcpi_session_new(s->endpoint, SENDER(""), &session), 0);
     {
         const mcp_http_field fields[] = {{"Host", "localhost"},
                                          {"Mcp-Session-Id", session->id}};
@@ -311,7 +311,7 @@ make_and_serve(struct test_mem *mem, void *user)
     (void)user;
     user_init(&u);
     if (mcpi_loop_new(&mem->allocator, NULL, &loop) < 0 ||
-        mcpi_mount_new(loop, &mount) < 0 ||
+        mcpi_mount_new(loop, &nobody_counts, &mount) < 0 ||
         mcpi_mount_serve(mount, &in, &user_ops, &u, &u.turn) < 0) {
         assert_null(u.turn);
     } else {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/buf.h"
 #include "support/test.h"
 
@@ -675,7 +676,46 @@ after_a_fault_nothing_is_used(void **state)
     fixture_close(&f);
 }
 
+/* Issue 20, 5. */
+static void
+a_long_body_is_charged_to_its_client(void **state)
+{
+    static const char head[] =
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 400000\r\n\r\n";
+    static char part[MCPI_HTTP_FREE_BODY_MAX];
+    struct mcpi_account account;
+    struct mcpi_budget budget;
+    struct fixture f;
+    const char *why;
+    size_t used;
+
+    (void)state;
+    mcpi_budget_init(&budget);
+    mcpi_budget_raise(&budget, MCPI_HELD_ARRIVING, 400000); /* half is for others */
+    mcpi_account_init(&account, &budget, NULL);
+    fixture_open(&f);
+    f.parsers.body_bytes = 400000;
+    mcpi_http_parser_charge(f.parser, &account);
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(mcpi_http_parser_feed(f.parser, head, sizeof(head) - 1, &used),
+                         MCPI_HTTP_HEAD_DONE);
+        assert_int_equal(mcpi_http_parser_feed(f.parser, part, 100, &used),
+                         MCPI_HTTP_MORE);
+        assert_int_equal(mcpi_budget_bytes(&budget), 0); /* that is nothing */
+        while (mcpi_http_parser_feed(f.parser, part, sizeof(part), &used) ==
+               MCPI_HTTP_MORE) {
+            assert_true(mcpi_budget_bytes(&budget) >= sizeof(part));
+            assert_true(mcpi_budget_bytes(&budget) <= 200000);
+        }
+        assert_int_equal(mcpi_http_parser_status(f.parser, &why), 503);
+        mcpi_http_parser_next(f.parser);
+        assert_int_equal(mcpi_budget_bytes(&budget), 0);
+    }
+    fixture_close(&f);
+}
+
 TEST_MAIN(TEST(a_request_is_the_same_however_it_is_split),
+          TEST(a_long_body_is_charged_to_its_client),
           TEST(values_have_no_white_space_around_them),
           TEST(pipelined_requests_come_one_after_the_other),
           TEST(chunks_become_one_body_and_trailers_are_dropped),

@@ -49,8 +49,8 @@ D20_a_session_is_its_own_credentials(void **state)
 
     (void)state;
     desk_start(&d);
-    assert_int_equal(mcpi_session_new(&d.endpoint, "ann", &a), 0);
-    assert_int_equal(mcpi_session_new(&d.endpoint, NULL, &b), 0);
+    assert_int_equal(mcpi_session_new(&d.endpoint, SENDER("ann"), &a), 0);
+    assert_int_equal(mcpi_session_new(&d.endpoint, SENDER(""), &b), 0);
     assert_string_not_equal(a->id, b->id);
     assert_ptr_equal(mcpi_session_find(&d.endpoint, a->id, "ann"), a);
     assert_null(mcpi_session_find(&d.endpoint, a->id, "bob"));
@@ -63,21 +63,57 @@ D20_a_session_is_its_own_credentials(void **state)
     desk_close(&d);
 }
 
+/* Issue 20, 6: clients that leave their sessions behind lock nobody out. */
 static void
-there_is_a_limit_of_sessions(void **state)
+the_longest_idle_session_makes_room_for_a_new_one(void **state)
 {
+    struct mcpi_session *first, *second, *third, *s;
+    char gone[MCPI_SESSION_ID];
     struct desk d;
-    struct mcpi_session *s, *last;
 
     (void)state;
     desk_start(&d);
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(mcpi_session_new(&d.endpoint, "", &last), 0);
-    assert_int_equal(mcpi_session_new(&d.endpoint, "", &s), MCP_E_LIMIT);
-    mcpi_session_end(last, "enough");
-    desk_step(&d);
-    assert_int_equal(mcpi_session_new(&d.endpoint, "", &s), 0);
+    assert_int_equal(mcpi_session_new(&d.endpoint, SENDER("ann"), &first), 0);
+    desk_pass(&d, SECOND);
+    assert_int_equal(mcpi_session_new(&d.endpoint, SENDER("bob"), &second), 0);
+    assert_int_equal(mcpi_session_new(&d.endpoint, SENDER("cay"), &third), 0);
+    mcpi_session_touch(first);
+    strcpy(gone, second->id);
+    assert_int_equal(mcpi_session_new(&d.endpoint, SENDER("dan"), &s), 0);
+    assert_null(mcpi_session_find(&d.endpoint, gone, "bob"));
+    assert_ptr_equal(mcpi_session_find(&d.endpoint, first->id, "ann"), first);
+    assert_ptr_equal(mcpi_session_find(&d.endpoint, third->id, "cay"), third);
     assert_int_equal(d.counted[0], 3);
+    desk_close(&d);
+}
+
+static void
+sessions_with_a_request_or_a_stream_are_not_idle(void **state)
+{
+    struct mcpi_session *running, *listening, *s;
+    struct turn call, get, other;
+    struct desk d;
+
+    (void)state;
+    running = start(&d, NEWEST);
+    desk_post(&d, running, &call, LEGACY_CALL("1"));
+    listening = desk_session(&d, NEWEST);
+    desk_get(&d, listening, &get, NULL);
+    s = desk_session(&d, NEWEST);
+    desk_get(&d, s, &other, NULL);
+    assert_int_equal(mcpi_session_new(&d.endpoint, SENDER(""), &s), MCP_E_LIMIT);
+    turn_go(&call); /* its handler runs on (D12) */
+    desk_step(&d);
+    assert_int_equal(mcpi_session_new(&d.endpoint, SENDER(""), &s), MCP_E_LIMIT);
+    assert_int_equal(d.jobs[0].told, 0);
+    desk_finish(&d, 0, "{}");
+    desk_step(&d);
+    assert_int_equal(mcpi_session_new(&d.endpoint, SENDER(""), &s), 0);
+    assert_int_equal(d.counted[0], 3);
+    desk_end_sessions(&d);
+    turn_done(&call);
+    turn_done(&get);
+    turn_done(&other);
     desk_close(&d);
 }
 
@@ -1260,7 +1296,8 @@ flow(struct test_mem *mem, void *user)
     struct desk d;
 
     (void)user;
-    if (desk_open(&d, mem) == 0 && mcpi_session_new(&d.endpoint, "ann", &session) == 0)
+    if (desk_open(&d, mem) == 0 &&
+        mcpi_session_new(&d.endpoint, SENDER("ann"), &session) == 0)
         assert_ptr_equal(mcpi_session_find(&d.endpoint, session->id, "ann"), session);
     desk_close(&d);
 }
@@ -1305,7 +1342,7 @@ resuming_flow(struct test_mem *mem, void *user)
     if (desk_open(&d, mem) == 0 &&
         mcp_memory_store_new(&mem->allocator, 0, &store) == 0) {
         d.http.store = mcp_memory_store_interface(store);
-        if (mcpi_session_new(&d.endpoint, "", &session) == 0)
+        if (mcpi_session_new(&d.endpoint, SENDER(""), &session) == 0)
             visit(&d, session, t);
     }
     desk_end_sessions(&d);
@@ -1325,8 +1362,10 @@ each_allocation_may_fail(void **state)
 }
 
 TEST_MAIN(TEST(D20_a_session_is_its_own_credentials),
-          TEST(there_is_a_limit_of_sessions), TEST(D12_a_disconnect_is_not_a_cancel),
-          TEST(D22_only_that_request_is_lost), TEST(D13_D14_D15_a_canceled_post_ends),
+          TEST(the_longest_idle_session_makes_room_for_a_new_one),
+          TEST(sessions_with_a_request_or_a_stream_are_not_idle),
+          TEST(D12_a_disconnect_is_not_a_cancel), TEST(D22_only_that_request_is_lost),
+          TEST(D13_D14_D15_a_canceled_post_ends),
           TEST(D13_a_cancel_of_another_session_finds_nothing),
           TEST(D14_a_deaf_handler_holds_the_post_for_five_seconds),
           TEST(D14_the_end_can_be_silent),

@@ -22,6 +22,7 @@
 #include "link/http_endpoint.h"
 #include "link/http_mount.h"
 #include "support/messages.h"
+#include "support/sender.h"
 #include "support/test.h"
 
 #define SITE_SECOND INT64_C(1000000)
@@ -222,7 +223,7 @@ site_open(struct site *s, bool threaded)
     opt.loop = s->loop;
     opt.engine = s->engine;
     assert_int_equal(mcpi_endpoint_new(&opt, &s->endpoint), 0);
-    assert_int_equal(mcpi_mount_new(s->loop, &s->mount), 0);
+    assert_int_equal(mcpi_mount_new(s->loop, &nobody_counts, &s->mount), 0);
     mcpi_mount_open(s->mount, s->endpoint);
     if (threaded)
         assert_int_equal(mcpi_loop_start(s->loop), 0);

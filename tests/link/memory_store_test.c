@@ -287,8 +287,38 @@ several_loops_use_it_at_once(void **state)
     store_done(&mem, store);
 }
 
+/* Issue 20, 5: however many sessions there are, and however much each is told. */
+static void
+all_sessions_together_are_bounded(void **state)
+{
+    char text[500], name[16];
+    mcp_memory_store *store;
+    struct test_mem mem;
+
+    (void)state;
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    test_mem_init(&mem);
+    assert_int_equal(mcpi_memory_store_new(&mem.allocator, 60000, 100000, &store), 0);
+    for (unsigned s = 0; s < 20; s++) {
+        snprintf(name, sizeof(name), "s%u", s);
+        for (unsigned i = 1; i <= 200; i++)
+            assert_int_equal(keep(store, name, 1, i, text), 0);
+        assert_true(atomic_load(&mem.live) < 220); /* 200 events of that size */
+        assert_string_equal(behind(store, name, 1, 200), "");
+    }
+    assert_string_equal(behind(store, "s17", 1, 200), "?");
+    forget(store, "s18", 0);
+    forget(store, "s19", 0);
+    assert_true(atomic_load(&mem.live) < 20);
+    for (unsigned i = 1; i <= 200; i++) /* and nothing stays counted */
+        assert_int_equal(keep(store, "last", 1, i, text), 0);
+    assert_true(atomic_load(&mem.live) > 90);
+    store_done(&mem, store);
+}
+
 TEST_MAIN(TEST(a_stream_is_replayed_in_order_and_alone),
-          TEST(what_is_not_known_is_an_error), TEST(the_oldest_leave_first),
-          TEST(an_event_that_is_not_kept_leaves_no_gap),
+          TEST(all_sessions_together_are_bounded), TEST(what_is_not_known_is_an_error),
+          TEST(the_oldest_leave_first), TEST(an_event_that_is_not_kept_leaves_no_gap),
           TEST(what_is_forgotten_is_gone), TEST(sessions_are_bounded_too),
           TEST(each_allocation_may_fail), TEST(several_loops_use_it_at_once))

@@ -62,22 +62,44 @@ tls_open(struct http_raw *h, SSL_CTX *context)
     }
 }
 
-bool
-http_try_open(struct http_raw *h, int port, SSL_CTX *context)
+static struct sockaddr_in
+loopback(int n, int port)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    return (struct sockaddr_in){
+        .sin_family = AF_INET,
+        .sin_port = htons((uint16_t)port),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + (uint32_t)n)};
+}
+
+static bool
+connect_from(struct http_raw *h, int port, int n)
+{
+    struct sockaddr_in here = loopback(n, 0), there = loopback(1, port);
     int on = 1;
 
     *h = (struct http_raw){.fd = -1};
     h->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(h->fd >= 0);
-    if (connect(h->fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+    if (n != 1)
+        assert_int_equal(bind(h->fd, (struct sockaddr *)&here, sizeof(here)), 0);
+    if (connect(h->fd, (struct sockaddr *)&there, sizeof(there)) < 0)
         return false;
     assert_int_equal(setsockopt(h->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), 0);
     assert_int_equal(fcntl(h->fd, F_SETFL, O_NONBLOCK), 0);
-    return !context || tls_open(h, context);
+    return true;
+}
+
+bool
+http_try_open(struct http_raw *h, int port, SSL_CTX *context)
+{
+    return connect_from(h, port, 1) && (!context || tls_open(h, context));
+}
+
+void
+http_open_from(struct http_raw *h, int port, int n)
+{
+    if (!connect_from(h, port, n))
+        fail_msg("cannot connect to port %d from 127.0.0.%d", port, n);
 }
 
 void

@@ -47,6 +47,9 @@ struct http_raw {
 /* To 127.0.0.1. context: what tls_pair_client gave, or NULL: plain. */
 void http_open(struct http_raw *h, int port, SSL_CTX *context);
 
+/* From 127.0.0.N: another client than from 127.0.0.1. Plain. */
+void http_open_from(struct http_raw *h, int port, int n);
+
 /* The same, but the connection may be refused or broken off: false. */
 bool http_try_open(struct http_raw *h, int port, SSL_CTX *context);
 

@@ -537,7 +537,7 @@ desk_session(struct desk *d, const char *version)
                      "{\"protocolVersion\":\"%s\",\"capabilities\":{\"roots\":{}},"
                      "\"clientInfo\":{\"name\":\"raw\",\"version\":\"1\"}}"),
              version);
-    assert_int_equal(mcpi_session_new(&d->endpoint, NULL, &session), 0);
+    assert_int_equal(mcpi_session_new(&d->endpoint, SENDER(""), &session), 0);
     desk_post(d, session, &t, text);
     desk_step(d);
     turn_assert_said(&t, "reply");

@@ -13,6 +13,7 @@
 #include "core/leg.h"
 #include "link/http_session.h"
 #include "support/messages.h"
+#include "support/sender.h"
 #include "support/test.h"
 
 #define SECOND ((int64_t)1000000)

@@ -1,0 +1,385 @@
+/*
+ * http_share_test.c - a client that takes all it can get leaves enough for the others
+ *
+ * 127.0.0.2 is greedy, 127.0.0.3 wants to be served. Issue 20, 5 and 6.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/http_served.h"
+
+#define MIB ((size_t)1024 * 1024)
+
+enum { GREEDY = 2, OTHER = 3, MANY = 64 };
+
+struct crowd {
+    struct http_raw clients[MANY];
+    size_t count;
+};
+
+static void
+crowd_close(struct crowd *crowd)
+{
+    while (crowd->count > 0)
+        http_close(&crowd->clients[--crowd->count]);
+}
+
+static mcp_server_counts
+counts_of(const struct raw *raw)
+{
+    mcp_server_counts counts = {.size = sizeof(counts)};
+
+    assert_int_equal(mcp_server_count(raw->server, &counts), 0);
+    return counts;
+}
+
+/* Somebody else is served, in either era. */
+static void
+other_is_served(int port)
+{
+    struct http_raw h;
+    char *session;
+
+    http_open_from(&h, port, OTHER);
+    served_says(&h, MCP_ERA_MODERN, NULL);
+    session = http_hello(&h);
+    assert_non_null(session);
+    served_says(&h, MCP_ERA_LEGACY, session);
+    http_ask(&h, "DELETE", session);
+    assert_int_equal(http_answer(&h), 200);
+    free(session);
+    http_close(&h);
+}
+
+/* ---- connections ----------------------------------------------------------- */
+
+static void
+connections_of_one_address_are_half_at_most(void **state)
+{
+    struct crowd crowd = {.count = 0};
+    struct http_raw *h;
+    struct raw raw;
+    int port, status = 0;
+
+    (void)state;
+    port = served_start(&raw, MCP_SERVER_OPTIONS(.page = 0),
+                        MCP_HTTP_OPTIONS(.connections = MANY));
+    while (crowd.count < MANY / 2) {
+        h = &crowd.clients[crowd.count++];
+        http_open_from(h, port, GREEDY);
+        served_says(h, MCP_ERA_MODERN, NULL);
+    }
+    h = &crowd.clients[crowd.count++];
+    http_open_from(h, port, GREEDY);
+    status = http_answer(h);
+    assert_int_equal(status, 503);
+    assert_string_equal(http_field(h, "Retry-After"), "1");
+    other_is_served(port);
+    crowd_close(&crowd);
+    raw_done(&raw);
+}
+
+/* Behind a proxy an address says nothing. */
+static void
+behind_a_proxy_one_address_may_have_all(void **state)
+{
+    struct crowd crowd = {.count = 0};
+    struct http_raw *h;
+    struct raw raw;
+    int port;
+
+    (void)state;
+    port = served_start(&raw, MCP_SERVER_OPTIONS(.page = 0),
+                        MCP_HTTP_OPTIONS(.connections = MANY, .proxied = true));
+    while (crowd.count < MANY) {
+        h = &crowd.clients[crowd.count++];
+        http_open_from(h, port, GREEDY);
+        served_says(h, MCP_ERA_MODERN, NULL);
+    }
+    crowd_close(&crowd);
+    raw_done(&raw);
+}
+
+/* ---- bodies ---------------------------------------------------------------- */
+
+static bool
+is_answered(struct http_raw *h)
+{
+    return !http_wait(h, 1) || h->len > 0;
+}
+
+/* The head of a body of 16 MiB, and that much of it, or what was taken before it was
+ * refused. */
+static void
+begin_body(struct http_raw *h, int port, size_t bytes)
+{
+    char *some = malloc(bytes);
+
+    assert_non_null(some);
+    memset(some, ' ', bytes);
+    http_open_from(h, port, GREEDY);
+    http_say(h, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
+                "Content-Type: application/json\r\n"
+                "Accept: application/json, text/event-stream\r\n"
+                "Content-Length: 16777216\r\n\r\n");
+    (void)http_push(h, some, bytes);
+    free(some);
+}
+
+static void
+bodies_that_never_end_have_a_bound(void **state)
+{
+    struct crowd crowd = {.count = 0};
+    struct http_raw *h;
+    struct raw raw;
+    uint64_t held;
+    int port;
+
+    (void)state;
+    port = served_start(&raw, MCP_SERVER_OPTIONS(.memory_bytes = 64 * MIB),
+                        MCP_HTTP_OPTIONS(.port = 0));
+    do {
+        held = counts_of(&raw).held_bytes;
+        h = &crowd.clients[crowd.count++];
+        begin_body(h, port, MIB);
+        RAW_UNTIL(counts_of(&raw).held_bytes >= held + MIB || is_answered(h));
+        assert_true(counts_of(&raw).held_bytes <= 8 * MIB);
+    } while (h->len == 0);
+    assert_int_equal(http_answer(h), 503);
+    assert_string_equal(http_field(h, "Retry-After"), "1");
+    other_is_served(port);
+    crowd_close(&crowd);
+    RAW_UNTIL(counts_of(&raw).held_bytes == 0);
+    raw_done(&raw);
+}
+
+/* ---- who is asked who they are --------------------------------------------- */
+
+struct desk {
+    mcp_http_ticket *tickets[MANY];
+    atomic_int count;
+};
+
+/* Whoever has a name is who they say; the others wait. */
+static void
+ask_the_desk(void *user, const mcp_http_request *request, mcp_http_ticket *ticket)
+{
+    const char *name = mcp_http_header(request, "X-Name");
+    struct desk *desk = user;
+
+    if (name)
+        mcp_http_allow(ticket, name);
+    else
+        desk->tickets[atomic_fetch_add(&desk->count, 1)] = ticket;
+}
+
+static void
+requests_that_wait_for_their_sender_have_a_bound(void **state)
+{
+    static char text[2 * MIB];
+    struct crowd crowd = {.count = 0};
+    struct desk desk = {.count = 0};
+    struct http_raw h;
+    struct raw raw;
+    int port, refused = 0;
+
+    (void)state;
+    memset(text, ' ', sizeof(text) - 1);
+    port = served_start(
+        &raw, MCP_SERVER_OPTIONS(.memory_bytes = 64 * MIB),
+        MCP_HTTP_OPTIONS(.identify = ask_the_desk, .identify_user = &desk));
+    while (refused == 0 && crowd.count < 20) {
+        http_open_from(&crowd.clients[crowd.count], port, GREEDY);
+        http_post(&crowd.clients[crowd.count],
+                  &HTTP_POST(.era = MCP_ERA_MODERN, .method = "tools/call",
+                             .name = "say", .body = text));
+        crowd.count++;
+        while (atomic_load(&desk.count) + refused < (int)crowd.count)
+            refused += is_answered(&crowd.clients[crowd.count - 1]);
+    }
+    assert_int_equal(refused, 1);
+    assert_true(counts_of(&raw).held_bytes <= 8 * MIB);
+    assert_int_equal(http_answer(&crowd.clients[crowd.count - 1]), 503);
+    http_open_from(&h, port, OTHER);
+    http_post(&h, &HTTP_POST(.era = MCP_ERA_MODERN, .method = "tools/call",
+                             .name = "say", .fields = "X-Name: ann\r\n", .body = "{"));
+    assert_int_equal(http_answer(&h), 400); /* it was read */
+    http_close(&h);
+    crowd_close(&crowd);
+    for (int i = 0; i < atomic_load(&desk.count); i++)
+        mcp_http_allow(desk.tickets[i], "");
+    RAW_UNTIL(counts_of(&raw).held_bytes == 0);
+    raw_done(&raw);
+}
+
+/* ---- sessions -------------------------------------------------------------- */
+
+#define INITIALIZE_BODY                                                       \
+    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":"     \
+    "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":" \
+    "{\"name\":\"raw\",\"version\":\"1\"}}}"
+
+/* The status; the session is left behind. */
+static int
+begin_session(int port, int from, const char *fields, struct http_raw *h)
+{
+    http_open_from(h, port, from);
+    http_post(h, &HTTP_POST(.era = MCP_ERA_LEGACY, .fields = fields,
+                            .body = INITIALIZE_BODY));
+    return http_answer(h);
+}
+
+static void
+sessions_that_are_left_behind_lock_nobody_out(void **state)
+{
+    struct http_raw h;
+    struct raw raw;
+    int port;
+
+    (void)state;
+    port = served_start(&raw, MCP_SERVER_OPTIONS(.page = 0),
+                        MCP_HTTP_OPTIONS(.sessions = MANY));
+    for (int i = 0; i < 3 * MANY; i++) {
+        assert_int_equal(begin_session(port, GREEDY, NULL, &h), 200);
+        http_close(&h);
+    }
+    assert_int_equal(counts_of(&raw).sessions, MANY / 2);
+    for (int i = 0; i < MANY / 4; i++) {
+        assert_int_equal(begin_session(port, OTHER, NULL, &h), 200);
+        http_close(&h);
+    }
+    assert_int_equal(counts_of(&raw).sessions, MANY / 2 + MANY / 4);
+    other_is_served(port);
+    raw_done(&raw);
+}
+
+/* One with a stream is not idle. Two addresses of one principal are one client. */
+static void
+sessions_of_one_principal_are_half_at_most(void **state)
+{
+    static const char name[] = "X-Name: greedy\r\n";
+    struct crowd crowd = {.count = 0};
+    struct desk desk = {.count = 0};
+    struct http_raw h;
+    struct raw raw;
+    char *session, text[512];
+    int port;
+
+    (void)state;
+    port = served_start(&raw, MCP_SERVER_OPTIONS(.page = 0),
+                        MCP_HTTP_OPTIONS(.sessions = MANY, .identify = ask_the_desk,
+                                         .identify_user = &desk));
+    while (crowd.count < MANY / 2) {
+        assert_int_equal(begin_session(port, GREEDY + (int)crowd.count % 2, name, &h),
+                         200);
+        session = strdup(http_field(&h, "Mcp-Session-Id"));
+        http_close(&h);
+        http_open_from(&crowd.clients[crowd.count], port, GREEDY);
+        snprintf(text, sizeof(text),
+                 "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
+                 "X-Name: greedy\r\nMcp-Session-Id: %s\r\n\r\n",
+                 session);
+        http_say(&crowd.clients[crowd.count], text);
+        assert_int_equal(http_head(&crowd.clients[crowd.count]), 200);
+        crowd.count++;
+        free(session);
+    }
+    assert_int_equal(begin_session(port, OTHER, name, &h), 503);
+    http_close(&h);
+    assert_int_equal(begin_session(port, GREEDY, "X-Name: ann\r\n", &h), 200);
+    http_close(&h);
+    crowd_close(&crowd);
+    raw_done(&raw);
+}
+
+/* ---- subscriptions --------------------------------------------------------- */
+
+static int
+listen_from(int port, int from, struct http_raw *h)
+{
+    static const char body[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\",\"params\":"
+        "{\"notifications\":{\"toolsListChanged\":true},\"_meta\":"
+        "{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+        "\"io.modelcontextprotocol/clientCapabilities\":{}}}}";
+    const char *event;
+
+    http_open_from(h, port, from);
+    http_post(h, &HTTP_POST(.era = MCP_ERA_MODERN, .method = "subscriptions/listen",
+                            .body = body));
+    assert_int_equal(http_head(h), 200);
+    if (strcmp(http_field(h, "Content-Type"), "application/json") == 0)
+        return strstr(http_body(h), "Too many subscriptions") ? -1 : 0;
+    event = http_event(h, NULL);
+    assert_non_null(event);
+    assert_non_null(strstr(event, "acknowledged"));
+    return 0;
+}
+
+static void
+subscriptions_of_one_address_are_half_at_most(void **state)
+{
+    struct crowd crowd = {.count = 0};
+    struct http_raw h;
+    struct raw raw;
+    int port;
+
+    (void)state;
+    port = served_start(&raw, MCP_SERVER_OPTIONS(.listeners = MANY),
+                        MCP_HTTP_OPTIONS(.port = 0));
+    while (crowd.count < MANY / 2)
+        assert_int_equal(listen_from(port, GREEDY, &crowd.clients[crowd.count++]), 0);
+    assert_true(listen_from(port, GREEDY, &crowd.clients[crowd.count++]) < 0);
+    assert_int_equal(listen_from(port, OTHER, &h), 0);
+    http_close(&h);
+    crowd_close(&crowd);
+    raw_done(&raw);
+}
+
+/* ---- answers --------------------------------------------------------------- */
+
+static int
+say_much(mcp_request *req, mcp_result *out, void *user)
+{
+    (void)req;
+    return mcp_result_text(out, user);
+}
+
+static void
+answers_that_nobody_reads_have_a_bound(void **state)
+{
+    struct crowd crowd = {.count = 0};
+    char *much = malloc(4 * MIB);
+    struct raw raw;
+    int port;
+
+    (void)state;
+    assert_non_null(much);
+    memset(much, 'x', 4 * MIB - 1);
+    much[4 * MIB - 1] = '\0';
+    raw_make(&raw, MCP_SERVER_OPTIONS(.memory_bytes = 64 * MIB));
+    raw_tool(&raw, MCP_TOOL(.name = "say", .reply = served_say));
+    raw_tool(&raw, MCP_TOOL(.name = "much", .reply = say_much, .user = much));
+    port = served_listen(&raw, MCP_HTTP_OPTIONS(.port = 0));
+    assert_int_equal(mcp_server_start(raw.server, NULL), 0);
+    while (crowd.count < 30) {
+        http_open_from(&crowd.clients[crowd.count], port, GREEDY);
+        http_call(&crowd.clients[crowd.count++],
+                  &HTTP_CALL(.era = MCP_ERA_MODERN, .tool = "much"));
+        assert_true(counts_of(&raw).held_bytes <= 24 * MIB);
+    }
+    other_is_served(port);
+    crowd_close(&crowd);
+    RAW_UNTIL(counts_of(&raw).held_bytes == 0);
+    raw_done(&raw);
+    free(much);
+}
+
+TEST_MAIN(TEST(connections_of_one_address_are_half_at_most),
+          TEST(behind_a_proxy_one_address_may_have_all),
+          TEST(bodies_that_never_end_have_a_bound),
+          TEST(requests_that_wait_for_their_sender_have_a_bound),
+          TEST(sessions_that_are_left_behind_lock_nobody_out),
+          TEST(sessions_of_one_principal_are_half_at_most),
+          TEST(subscriptions_of_one_address_are_half_at_most),
+          TEST(answers_that_nobody_reads_have_a_bound))
