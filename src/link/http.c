@@ -113,6 +113,9 @@ name_find(const char *name, size_t len)
         return NAME_IS(name, "content-type") ? MCPI_HTTP_CONTENT_TYPE : MCPI_HTTP_NAMES;
     case sizeof("mcp-session-id") - 1:
         return NAME_IS(name, "mcp-session-id") ? MCPI_HTTP_SESSION : MCPI_HTTP_NAMES;
+    case sizeof("content-encoding") - 1:
+        return NAME_IS(name, "content-encoding") ? MCPI_HTTP_CONTENT_CODING
+                                                 : MCPI_HTTP_NAMES;
     case sizeof("transfer-encoding") - 1:
         return NAME_IS(name, "transfer-encoding") ? MCPI_HTTP_CODING : MCPI_HTTP_NAMES;
     case sizeof("mcp-protocol-version") - 1:

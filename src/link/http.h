@@ -59,6 +59,7 @@ bool mcpi_http_list_has(const char *list, const char *item);
 enum mcpi_http_name {
     MCPI_HTTP_ACCEPT = 0,
     MCPI_HTTP_CODING, /* transfer-encoding */
+    MCPI_HTTP_CONTENT_CODING,
     MCPI_HTTP_CONTENT_TYPE,
     MCPI_HTTP_EXPECT,
     MCPI_HTTP_HOST,

@@ -8,10 +8,12 @@
  */
 #include <assert.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 #include "link/http_2024.h"
 #include "link/http_endpoint.h"
+#include "link/http_type.h"
 #include "wire/rpc.h"
 
 #define JSON_TYPE "application/json"
@@ -455,21 +457,48 @@ head_check_method(struct head *head)
     return false;
 }
 
+/* A body may announce that it is sent as it is, and in no other coding. */
 static bool
-is_json_type(const char *type)
+head_check_coding(struct head *head)
 {
-    size_t len = sizeof(JSON_TYPE) - 1;
+    const struct mcpi_http_known *known = head->known;
+    const char *coding = known->value[MCPI_HTTP_CONTENT_CODING];
 
-    if (!type)
-        return false;
-    if (strcmp(type, JSON_TYPE) == 0)
-        return true; /* what nearly everybody says */
-    if (strlen(type) < len || !text_same(type, JSON_TYPE, len))
-        return false;
-    type += len;
-    while (*type == ' ' || *type == '\t')
-        type++;
-    return !*type || *type == ';';
+    if (!coding || (known->count[MCPI_HTTP_CONTENT_CODING] == 1 &&
+                    (!*coding || strcasecmp(coding, "identity") == 0)))
+        return true;
+    (void)head_refuse(head, 415,
+                      "Unsupported media type: Content-Encoding must be identity");
+    head_say(head, "Accept-Encoding", "identity");
+    return false;
+}
+
+static bool
+head_check_expect(struct head *head)
+{
+    const struct mcpi_http_known *known = head->known;
+    const char *expects = known->value[MCPI_HTTP_EXPECT];
+
+    if (!expects || (known->count[MCPI_HTTP_EXPECT] == 1 &&
+                     (!*expects || strcasecmp(expects, "100-continue") == 0)))
+        return true;
+    return head_refuse(head, 417, "Expectation failed: only 100-continue is known");
+}
+
+static bool
+head_check_body_type(struct head *head)
+{
+    const struct mcpi_http_known *known = head->known;
+    enum mcpi_http_type type = mcpi_http_type_of(known->value[MCPI_HTTP_CONTENT_TYPE]);
+
+    if (known->count[MCPI_HTTP_CONTENT_TYPE] != 1 || type == MCPI_TYPE_OTHER)
+        return head_refuse(
+            head, 415, "Unsupported media type: Content-Type must be application/json");
+    if (type == MCPI_TYPE_CHARSET)
+        return head_refuse(
+            head, 415,
+            "Unsupported media type: the charset of Content-Type must be utf-8");
+    return head_check_coding(head);
 }
 
 /* The specification wants both types named; we take what is there. */
@@ -484,10 +513,8 @@ head_check_types(struct head *head)
                            "Not acceptable: Accept must allow text/event-stream");
     if (in->method != MCPI_HTTP_POST)
         return true;
-    if (known->count[MCPI_HTTP_CONTENT_TYPE] != 1 ||
-        !is_json_type(known->value[MCPI_HTTP_CONTENT_TYPE]))
-        return head_refuse(
-            head, 415, "Unsupported media type: Content-Type must be application/json");
+    if (!head_check_body_type(head))
+        return false;
     if (!head->is_2024 && mcpi_http_accepts(in, known) == 0)
         return head_refuse(head, 406,
                            "Not acceptable: Accept must allow application/json and "
@@ -558,7 +585,7 @@ mcpi_endpoint_check_head(struct mcpi_endpoint *endpoint, const struct mcpi_http_
         return head_notice(&head);
     if (!head_check_path(&head) || !head_check_host(&head) ||
         !head_check_origin(&head) || !head_check_method(&head) ||
-        !head_check_types(&head))
+        !head_check_expect(&head) || !head_check_types(&head))
         return false;
     if (body_len > endpoint->http->body_bytes)
         return head_refuse(&head, 413, "Content too large");

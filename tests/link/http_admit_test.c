@@ -57,6 +57,9 @@ heads_are_admitted_or_refused(void **state)
         {"HEAD", "/mcp", HOST, 405},
         {"PUT", "/mcp", PLAIN, 405},
         {"OPTIONS", "/mcp", HOST, 405},
+        {"PATCH", "/mcp", PLAIN, 405},
+        {"TRACE", "/mcp", HOST, 405},
+        {"CONNECT", "/mcp", HOST, 405},
         {"POST", "/mcp", HOST BOTH, 415},
         {"POST", "/mcp", HOST BOTH "Content-Type: text/plain\n", 415},
         {"POST", "/mcp", HOST BOTH "Content-Type: application/jsonp\n", 415},
@@ -65,6 +68,21 @@ heads_are_admitted_or_refused(void **state)
         {"POST", "/mcp", HOST BOTH "Content-Type: Application/JSON; charset=utf-8\n",
          0},
         {"POST", "/mcp", HOST BOTH "Content-Type: application/json ;x=y\n", 0},
+        {"POST", "/mcp", HOST BOTH "Content-Type: application/json;charset=utf-16\n",
+         415},
+        {"POST", "/mcp", PLAIN "Content-Encoding: gzip\n", 415},
+        {"POST", "/mcp", PLAIN "Content-Encoding: identity, gzip\n", 415},
+        {"POST", "/mcp", PLAIN "Content-Encoding: identity\nContent-Encoding: br\n",
+         415},
+        {"POST", "/mcp", PLAIN "Content-Encoding: Identity\n", 0},
+        {"POST", "/mcp", PLAIN "Content-Encoding: \n", 0},
+        {"GET", "/mcp", HOST BOTH "Content-Encoding: gzip\n", 0},
+        {"POST", "/mcp", PLAIN "Expect: 100-Continue\n", 0},
+        {"POST", "/mcp", PLAIN "Expect: \n", 0},
+        {"POST", "/mcp", PLAIN "Expect: 200-ok\n", 417},
+        {"POST", "/mcp", PLAIN "Expect: 100-continue, x=y\n", 417},
+        {"POST", "/mcp", PLAIN "Expect: 100-continue\nExpect: x\n", 417},
+        {"GET", "/mcp", HOST BOTH "Expect: x\n", 417},
         {"POST", "/mcp", HOST JSON, 0},
         {"POST", "/mcp", HOST JSON "Accept: */*\n", 0},
         {"POST", "/mcp", HOST JSON "Accept: application/json\n", 0},
@@ -240,6 +258,29 @@ preflight_says_what_a_listed_page_may_do(void **state)
     assert_true(visit_says(&v, "last-event-id"));
     assert_true(visit_says(&v, "Access-Control-Max-Age: "));
     assert_true(visit_says(&v, "Vary: Origin\n"));
+    visit_done(&v);
+    front_close(&f);
+}
+
+static void
+a_coding_that_is_refused_is_answered_with_those_that_are_not(void **state)
+{
+    struct front f;
+    struct visit v;
+
+    (void)state;
+    front_init(&f);
+    front_open(&f);
+    front_post(&f, &v, PLAIN "Content-Encoding: gzip\n", "{}");
+    assert_int_equal(v.status, 415);
+    assert_true(visit_says(&v, "Accept-Encoding: identity\n"));
+    assert_non_null(strstr(v.text, "Content-Encoding"));
+    visit_done(&v);
+    front_post(&f, &v, HOST BOTH "Content-Type: application/json; charset=latin1\n",
+               "{}");
+    assert_int_equal(v.status, 415);
+    assert_false(visit_says(&v, "Accept-Encoding"));
+    assert_non_null(strstr(v.text, "utf-8"));
     visit_done(&v);
     front_close(&f);
 }
@@ -527,6 +568,7 @@ TEST_MAIN(TEST(heads_are_admitted_or_refused),
           TEST(origins_may_call_if_own_or_listed),
           TEST(an_origin_of_nobody_may_call_if_listed),
           TEST(preflight_says_what_a_listed_page_may_do),
+          TEST(a_coding_that_is_refused_is_answered_with_those_that_are_not),
           TEST(every_answer_to_a_listed_page_says_that_it_may_be_read),
           TEST(nobody_else_is_told_that_they_may_read), TEST(a_star_lets_every_page_in),
           TEST(methods_are_allowed_where_they_mean_something),

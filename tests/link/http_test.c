@@ -64,6 +64,7 @@ every_known_header_has_its_name(void **state)
     } rows[] = {
         {"accept", MCPI_HTTP_ACCEPT},
         {"Transfer-Encoding", MCPI_HTTP_CODING},
+        {"Content-Encoding", MCPI_HTTP_CONTENT_CODING},
         {"EXPECT", MCPI_HTTP_EXPECT},
         {"Content-Type", MCPI_HTTP_CONTENT_TYPE},
         {"host", MCPI_HTTP_HOST},
