@@ -413,6 +413,30 @@ allowed_methods(const struct head *head)
     return endpoint->http->json ? "POST, DELETE" : "GET, POST, DELETE";
 }
 
+/* Those of HTTP itself (RFC 9110, 9.1), and PATCH. */
+static bool
+method_is_known(const struct mcpi_http_in *in)
+{
+    static const char *const others[] = {"PUT", "PATCH", "TRACE", "CONNECT"};
+
+    if (in->method != MCPI_HTTP_OTHER)
+        return true;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (strcmp(in->method_name, others[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool
+head_refuse_method(struct head *head, const char *allowed)
+{
+    if (!method_is_known(head->in))
+        return head_refuse(head, 501, "Not implemented: this method is not known");
+    (void)head_refuse(head, 405, "Method not allowed");
+    head_say(head, "Allow", allowed);
+    return false;
+}
+
 static bool
 head_preflight(struct head *head)
 {
@@ -452,9 +476,7 @@ head_check_method(struct head *head)
     case MCPI_HTTP_OTHER:
         break;
     }
-    (void)head_refuse(head, 405, "Method not allowed");
-    head_say(head, "Allow", allowed_methods(head));
-    return false;
+    return head_refuse_method(head, allowed_methods(head));
 }
 
 /* A body may announce that it is sent as it is, and in no other coding. */
@@ -556,11 +578,8 @@ head_notice(struct head *head)
         return false;
     if (method == MCPI_HTTP_OPTIONS)
         return head_notice_options(head);
-    if (method != MCPI_HTTP_GET && method != MCPI_HTTP_HEAD) {
-        (void)head_refuse(head, 405, "Method not allowed");
-        head_say(head, "Allow", NOTICE_METHODS);
-        return false;
-    }
+    if (method != MCPI_HTTP_GET && method != MCPI_HTTP_HEAD)
+        return head_refuse_method(head, NOTICE_METHODS);
     *head->out = (struct mcpi_http_out){.status = 200,
                                         .type = JSON_TYPE,
                                         .body = notice->text,

@@ -18,10 +18,12 @@
 #include "base/budget.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "link/http_check.h"
 
 enum stage {
-    IDLE, /* no byte of a request yet */
+    IDLE,    /* no byte of a request yet */
+    UNKNOWN, /* within a method that llhttp does not know */
     HEAD,
     BODY,
     WHOLE,
@@ -57,16 +59,24 @@ parser_fail(struct mcpi_http_parser *p, int status, const char *why)
     return HPE_USER;
 }
 
+#define UNKNOWN_METHOD "a method that is not known"
+
+/* llhttp reads RTSP too. */
+static bool
+method_is_rtsp(uint8_t method)
+{
+    return method >= HTTP_DESCRIBE && method <= HTTP_FLUSH;
+}
+
 static void
 parser_fail_as(struct mcpi_http_parser *p, llhttp_errno_t number)
 {
+    bool is_rtsp = number == HPE_INVALID_CONSTANT && method_is_rtsp(p->llhttp.method);
+
     switch (number) {
     case HPE_PAUSED_H2_UPGRADE:
     case HPE_INVALID_VERSION:
         (void)parser_fail(p, 505, "this is HTTP/1.1");
-        break;
-    case HPE_INVALID_METHOD:
-        (void)parser_fail(p, 400, "no method of HTTP");
         break;
     case HPE_INVALID_URL:
         (void)parser_fail(p, 400, "bad request target");
@@ -82,7 +92,8 @@ parser_fail_as(struct mcpi_http_parser *p, llhttp_errno_t number)
         (void)parser_fail(p, 400, "bad chunk");
         break;
     default:
-        (void)parser_fail(p, 400, "malformed HTTP");
+        (void)parser_fail(p, is_rtsp ? 501 : 400,
+                          is_rtsp ? UNKNOWN_METHOD : "malformed HTTP");
         break;
     }
 }
@@ -362,28 +373,69 @@ parser_wait(struct mcpi_http_parser *p)
     return p->stage == BROKEN ? MCPI_HTTP_FAULT : MCPI_HTTP_MORE;
 }
 
+/* What llhttp does not know is a method all the same if it is a token with a space behind
+ * it. begun: some of it stands before these bytes. */
+static enum mcpi_http_event
+parser_read_method(struct mcpi_http_parser *p, const char *at, const char *end,
+                   bool begun)
+{
+    for (; at < end && mcpi_text_is_token(at, 1); at++)
+        begun = true;
+    p->stage = UNKNOWN;
+    if (at == end)
+        return parser_wait(p);
+    if (begun && *at == ' ')
+        (void)parser_fail(p, 501, UNKNOWN_METHOD);
+    else
+        (void)parser_fail(p, 400, "no method of HTTP");
+    return MCPI_HTTP_FAULT;
+}
+
+/* llhttp stands at the byte where it knows that it does not know the method. */
+static enum mcpi_http_event
+parser_meet_method(struct mcpi_http_parser *p, const char *data, size_t len, bool begun)
+{
+    const char *at = llhttp_get_error_pos(&p->llhttp);
+
+    begun = begun || (at > data && mcpi_text_is_token(at - 1, 1));
+    return parser_read_method(p, at, data + len, begun);
+}
+
+/* Bytes of a head, or of what may become one. */
+static size_t
+parser_bound(const struct mcpi_http_parser *p, size_t len)
+{
+    size_t left = p->parsers->head_bytes - p->head_used;
+
+    return p->stage <= HEAD && len > left ? left : len;
+}
+
 static enum mcpi_http_event
 parser_run(struct mcpi_http_parser *p, const char *data, size_t len, size_t *ret_used)
 {
-    bool in_head = p->stage <= HEAD;
+    enum stage stage = p->stage;
     llhttp_errno_t number;
 
-    if (in_head && len > p->parsers->head_bytes - p->head_used)
-        len = p->parsers->head_bytes - p->head_used;
-    number = llhttp_execute(&p->llhttp, data, len);
+    len = parser_bound(p, len);
+    number = stage == UNKNOWN ? HPE_OK : llhttp_execute(&p->llhttp, data, len);
     *ret_used = len;
     if (number == HPE_PAUSED)
         *ret_used = (size_t)(llhttp_get_error_pos(&p->llhttp) - data);
-    if (in_head)
+    if (stage <= HEAD)
         p->head_used += *ret_used;
-    if (number == HPE_OK)
-        return parser_wait(p);
-    if (number != HPE_PAUSED) {
+    switch (number) {
+    case HPE_OK:
+        return stage == UNKNOWN ? parser_read_method(p, data, data + len, true)
+                                : parser_wait(p);
+    case HPE_PAUSED:
+        llhttp_resume(&p->llhttp);
+        return p->stage == WHOLE ? MCPI_HTTP_DONE : MCPI_HTTP_HEAD_DONE;
+    case HPE_INVALID_METHOD:
+        return parser_meet_method(p, data, len, stage == HEAD);
+    default:
         parser_fail_as(p, number);
         return MCPI_HTTP_FAULT;
     }
-    llhttp_resume(&p->llhttp);
-    return p->stage == WHOLE ? MCPI_HTTP_DONE : MCPI_HTTP_HEAD_DONE;
 }
 
 enum mcpi_http_event
@@ -450,7 +502,7 @@ mcpi_http_parser_status(const struct mcpi_http_parser *parser, const char **ret_
 bool
 mcpi_http_parser_is_within(const struct mcpi_http_parser *parser)
 {
-    return parser->stage == HEAD || parser->stage == BODY;
+    return parser->stage >= UNKNOWN && parser->stage <= BODY;
 }
 
 bool

@@ -210,6 +210,31 @@ a_request_is_answered(void **state)
     rig_done(&rig);
 }
 
+static void
+a_method_is_judged_by_its_name(void **state)
+{
+    static const struct {
+        const char *method;
+        int status;
+    } rows[] = {{"PUT", 405}, {"PATCH", 405}, {"PROPFIND", 501}, {"post", 501}};
+    mcp_http_request request;
+    struct rig rig;
+    struct talk t;
+
+    (void)state;
+    rig_start(&rig);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        memset(&t, 0, sizeof(t));
+        request = request_for("echo", CALL("echo"));
+        request.method = rows[i].method;
+        assert_int_equal(mcp_http_serve(rig.mount, &request, &ops, &t, &t.turn), 0);
+        WAIT(atomic_load(&t.over));
+        assert_int_equal(t.status, rows[i].status);
+        mcp_http_turn_free(t.turn);
+    }
+    rig_done(&rig);
+}
+
 /* As a client of 2025-11-25. */
 static void
 talk_legacy(struct talk *t, struct rig *rig, const char *session, const char *body)
@@ -526,7 +551,8 @@ nothing_works_in_a_process_that_was_forked_off(void **state)
     rig_done(&rig);
 }
 
-TEST_MAIN(TEST(a_request_is_answered), TEST(a_session_begins_and_is_served),
+TEST_MAIN(TEST(a_request_is_answered), TEST(a_method_is_judged_by_its_name),
+          TEST(a_session_begins_and_is_served),
           TEST(E18_freeing_the_turn_is_the_cancel),
           TEST(a_paused_turn_is_answered_when_it_goes_on),
           TEST(a_mount_works_on_a_loop_of_the_programs),

@@ -147,6 +147,20 @@ expect_bytes(const char *bytes, size_t len, const char *expected)
 
 #define EXPECT(bytes, expected) expect_bytes(bytes, sizeof(bytes) - 1, expected)
 
+static int
+event_of(struct fixture *f, const char *bytes, size_t len, size_t piece)
+{
+    enum mcpi_http_event event = MCPI_HTTP_MORE;
+    const char *why;
+    size_t used;
+
+    for (size_t at = 0; at < len && event == MCPI_HTTP_MORE; at += used)
+        event = mcpi_http_parser_feed(f->parser, bytes + at,
+                                      len - at < piece ? len - at : piece, &used);
+    return event == MCPI_HTTP_FAULT ? mcpi_http_parser_status(f->parser, &why)
+                                    : (int)event;
+}
+
 /* A head with this line in it. */
 #define WITH(line) "POST /mcp HTTP/1.1\r\nHost: a\r\n" line "\r\n\r\n"
 
@@ -223,6 +237,59 @@ methods_have_their_names(void **state)
         mcpi_http_parser_next(f.parser);
     }
     fixture_close(&f);
+}
+
+static void
+a_method_that_nobody_knows_is_not_implemented(void **state)
+{
+    (void)state;
+    EXPECT("FOO / HTTP/1.1\r\nHost: a\r\n\r\n", "501\n");
+    EXPECT("\r\nFOO / HTTP/1.1\r\n\r\n", "501\n");
+    EXPECT("get / HTTP/1.1\r\n\r\n", "501\n");
+    EXPECT("GETX / HTTP/1.1\r\n\r\n", "501\n");
+    EXPECT("GE / HTTP/1.1\r\n\r\n", "501\n");
+    EXPECT("PROPFINDX ", "501\n");
+    EXPECT("M-SEARCH- ", "501\n");
+    EXPECT("PLAY / HTTP/1.1\r\nHost: a\r\n\r\n", "501\n"); /* it is of RTSP */
+    EXPECT("GET / HTTP/1.1\r\nHost: a\r\n\r\nFOO / HTTP/1.1\r\n\r\n",
+           "GET / 1|Host=a\n<>\n501\n");
+}
+
+static void
+what_is_no_method_is_a_bad_request(void **state)
+{
+    (void)state;
+    EXPECT(" GET / HTTP/1.1\r\n\r\n", "400\n");
+    EXPECT("\r\n / HTTP/1.1\r\n\r\n", "400\n");
+    EXPECT("nonsense\r\n\r\n", "400\n");
+    EXPECT("GET\t/ HTTP/1.1\r\n\r\n", "400\n");
+    EXPECT("FOO\t/ HTTP/1.1\r\n\r\n", "400\n");
+    EXPECT("FOO: / HTTP/1.1\r\n\r\n", "400\n");
+    EXPECT("GE\r\n\r\n", "400\n");
+    EXPECT("GE\0 / HTTP/1.1\r\n\r\n", "400\n");
+    EXPECT("{\"jsonrpc\":\"2.0\"}", "400\n");
+    EXPECT("FOO", ""); /* there may be more of it */
+}
+
+/* As any other that has not ended. */
+static void
+a_method_that_nobody_knows_is_as_long_as_a_head(void **state)
+{
+    static const size_t pieces[] = {1, 100, HEAD_BYTES * 2};
+    char bytes[HEAD_BYTES + 1];
+    struct fixture f;
+
+    (void)state;
+    memset(bytes, 'F', sizeof(bytes));
+    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+        fixture_open(&f);
+        assert_int_equal(event_of(&f, bytes, HEAD_BYTES - 1, pieces[i]),
+                         MCPI_HTTP_MORE);
+        assert_true(mcpi_http_parser_is_within(f.parser));
+        assert_false(mcpi_http_parser_has_head(f.parser));
+        assert_int_equal(event_of(&f, bytes, 2, 1), 431);
+        fixture_close(&f);
+    }
 }
 
 static void
@@ -357,7 +424,6 @@ control_characters_are_refused(void **state)
     EXPECT(WITH("X(: a"), "400\n");
     EXPECT(WITH(": a"), "400\n");
     EXPECT("\x16\x03\x01\x02\x00\x01", "400\n"); /* TLS to a plain port */
-    EXPECT("FOO / HTTP/1.1\r\n\r\n", "400\n");
     EXPECT(WITH("X: \xc3\xa4"), "POST /mcp 4|Host=a|X=\xc3\xa4\n<>\n");
 }
 
@@ -385,20 +451,6 @@ long_head(char *into, size_t len)
     memset(into + sizeof(begin) - 1, 'x', len - (sizeof(begin) - 1) - 4);
     memcpy(into + len - 4, "\r\n\r\n", 4);
     return len;
-}
-
-static int
-event_of(struct fixture *f, const char *bytes, size_t len, size_t piece)
-{
-    enum mcpi_http_event event = MCPI_HTTP_MORE;
-    const char *why;
-    size_t used;
-
-    for (size_t at = 0; at < len && event == MCPI_HTTP_MORE; at += used)
-        event = mcpi_http_parser_feed(f->parser, bytes + at,
-                                      len - at < piece ? len - at : piece, &used);
-    return event == MCPI_HTTP_FAULT ? mcpi_http_parser_status(f->parser, &why)
-                                    : (int)event;
 }
 
 static void
@@ -719,9 +771,12 @@ TEST_MAIN(TEST(a_request_is_the_same_however_it_is_split),
           TEST(values_have_no_white_space_around_them),
           TEST(pipelined_requests_come_one_after_the_other),
           TEST(chunks_become_one_body_and_trailers_are_dropped),
-          TEST(methods_have_their_names), TEST(an_absolute_target_is_its_path),
-          TEST(bad_targets_are_refused), TEST(an_upgrade_is_not_followed),
-          TEST(who_keeps_the_connection_is_known),
+          TEST(methods_have_their_names),
+          TEST(a_method_that_nobody_knows_is_not_implemented),
+          TEST(what_is_no_method_is_a_bad_request),
+          TEST(a_method_that_nobody_knows_is_as_long_as_a_head),
+          TEST(an_absolute_target_is_its_path), TEST(bad_targets_are_refused),
+          TEST(an_upgrade_is_not_followed), TEST(who_keeps_the_connection_is_known),
           TEST(what_could_smuggle_a_request_is_refused),
           TEST(an_unknown_transfer_coding_is_not_implemented),
           TEST(bad_chunks_are_refused), TEST(host_stands_once),
