@@ -30,9 +30,11 @@
 
 #define REFUSAL_KEEP 65536 /* a refusal's buffer above this is given back */
 
+enum { CORS_FIELDS = 3 };
+
 /* What answers to pages of one listed origin say besides. */
 struct mcpi_cors {
-    mcp_http_field fields[3];
+    mcp_http_field fields[CORS_FIELDS]; /* up to one without a name */
     char *origin; /* in lower case, as browsers write it; "*": any */
 };
 
@@ -277,7 +279,7 @@ mcpi_endpoint_greet_origin(struct mcpi_endpoint *endpoint, struct mcpi_turn *tur
 
     turn->nonce[0] = '\0';
     turn->fields = cors ? cors->fields : NULL;
-    turn->field_count = cors ? sizeof(cors->fields) / sizeof(cors->fields[0]) : 0;
+    turn->field_count = cors ? CORS_FIELDS : 0;
 }
 
 /* ---- one head -------------------------------------------------------------- */
@@ -305,7 +307,7 @@ head_say(struct head *head, const char *name, const char *value)
 static void
 head_say_cors(struct head *head)
 {
-    for (size_t i = 0; head->cors && i < 3; i++)
+    for (size_t i = 0; head->cors && i < CORS_FIELDS && head->cors->fields[i].name; i++)
         head_say(head, head->cors->fields[i].name, head->cors->fields[i].value);
 }
 
@@ -437,6 +439,18 @@ head_refuse_method(struct head *head, const char *allowed)
     return false;
 }
 
+/* A browser asks for a page of a more public network than ours is of (Private Network
+ * Access). Who may call may do so from there. */
+static void
+head_say_private(struct head *head)
+{
+    const char *asks = mcpi_http_get(head->in, "access-control-request-private-network",
+                                     NULL);
+
+    if (asks && strcmp(asks, "true") == 0)
+        head_say(head, "Access-Control-Allow-Private-Network", "true");
+}
+
 static bool
 head_preflight(struct head *head)
 {
@@ -446,6 +460,7 @@ head_preflight(struct head *head)
         head_say(head, "Access-Control-Allow-Methods", allowed_methods(head));
         head_say(head, "Access-Control-Allow-Headers", CORS_HEADERS);
         head_say(head, "Access-Control-Max-Age", CORS_AGE);
+        head_say_private(head);
     }
     return false;
 }
@@ -555,25 +570,29 @@ head_is_notice(const struct head *head)
            (path_is(head->in, notice->path) || path_is(head->in, notice->other_path));
 }
 
-/* Any page may read it: there is nothing in it that is not for everybody. */
 static bool
 head_notice_options(struct head *head)
 {
     *head->out = (struct mcpi_http_out){.status = 204};
-    head_say(head, "Access-Control-Allow-Origin", "*");
+    head_say_cors(head);
     head_say(head, "Access-Control-Allow-Methods", NOTICE_METHODS);
     head_say(head, "Access-Control-Allow-Headers", "mcp-protocol-version, *");
     head_say(head, "Access-Control-Max-Age", CORS_AGE);
     head_say(head, "Allow", NOTICE_METHODS);
+    head_say_private(head);
     return false;
 }
 
+/* Any page may read it: there is nothing in it that is not for everybody. */
 static bool
 head_notice(struct head *head)
 {
+    static const struct mcpi_cors any = {
+        .fields = {{"Access-Control-Allow-Origin", "*"}}};
     const struct mcpi_http_notice *notice = head->endpoint->opt.notice;
     enum mcpi_http_method method = head->in->method;
 
+    head->cors = &any;
     if (!head_check_host(head))
         return false;
     if (method == MCPI_HTTP_OPTIONS)
@@ -584,7 +603,7 @@ head_notice(struct head *head)
                                         .type = JSON_TYPE,
                                         .body = notice->text,
                                         .body_len = notice->len};
-    head_say(head, "Access-Control-Allow-Origin", "*");
+    head_say_cors(head);
     head_say(head, "Cache-Control", "public, max-age=" NOTICE_AGE);
     return false;
 }

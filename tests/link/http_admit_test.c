@@ -266,6 +266,54 @@ preflight_says_what_a_listed_page_may_do(void **state)
     front_close(&f);
 }
 
+/* A page of the public network asks for a server of a private one. */
+#define PRIVATE "Access-Control-Request-Private-Network: true\n"
+#define PREFLIGHT HOST "Access-Control-Request-Method: POST\n"
+#define PRIVATE_ALLOWED "Access-Control-Allow-Private-Network: true\n"
+
+static void
+preflight_lets_a_listed_page_into_a_private_network(void **state)
+{
+    static const char *const origins[] = {"https://app.example", NULL};
+    static const char listed[] = "Origin: https://app.example\n";
+    static const struct {
+        const char *headers;
+        bool allowed;
+    } rows[] = {
+        {PREFLIGHT PRIVATE, true},
+        {PREFLIGHT "access-control-request-private-network: true\n", true},
+        {PREFLIGHT "Access-Control-Request-Private-Network: false\n", false},
+        {PREFLIGHT, false},
+    };
+    char headers[512];
+    struct front f;
+    struct visit v;
+
+    (void)state;
+    front_init(&f);
+    f.http.origins = origins;
+    front_open(&f);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        front_ask(&f, &v, "OPTIONS",
+                  front_with(headers, sizeof headers, rows[i].headers, listed), "");
+        assert_int_equal(v.status, 204);
+        assert_true(visit_says(&v, ALLOWED));
+        assert_int_equal(visit_says(&v, PRIVATE_ALLOWED), rows[i].allowed);
+        visit_done(&v);
+    }
+    front_ask(&f, &v, "OPTIONS", PREFLIGHT PRIVATE "Origin: http://localhost:8080\n",
+              "");
+    assert_int_equal(v.status, 204);
+    assert_false(visit_says(&v, "Access-Control"));
+    visit_done(&v);
+    front_ask(&f, &v, "OPTIONS", PREFLIGHT PRIVATE "Origin: https://evil.example\n",
+              "");
+    assert_int_equal(v.status, 403);
+    assert_false(visit_says(&v, "Access-Control"));
+    visit_done(&v);
+    front_close(&f);
+}
+
 static void
 a_coding_that_is_refused_is_answered_with_those_that_are_not(void **state)
 {
@@ -541,7 +589,37 @@ everybody_may_read_a_notice(void **state)
     assert_true(visit_says(&v, "Access-Control-Allow-Methods: GET, HEAD, OPTIONS\n"));
     assert_true(
         visit_says(&v, "Access-Control-Allow-Headers: mcp-protocol-version, *\n"));
+    assert_false(visit_says(&v, PRIVATE_ALLOWED));
     visit_done(&v);
+    assert_int_equal(notice_ask(&f, "OPTIONS", NOTICE, HOST PRIVATE, &v), 204);
+    assert_true(visit_says(&v, PRIVATE_ALLOWED));
+    visit_done(&v);
+    front_close(&f);
+}
+
+/* Or a page would take a refusal for a server that is not there. */
+static void
+everybody_may_read_why_a_notice_is_refused(void **state)
+{
+    static const struct row rows[] = {
+        {"PUT", NOTICE, HOST, 405},
+        {"FROB", NOTICE, HOST, 501},
+        {"GET", NOTICE, "Host: evil.example\n", 403},
+    };
+    struct front f;
+    struct visit v;
+
+    (void)state;
+    front_init(&f);
+    f.opt.notice = &notice;
+    front_open(&f);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(
+            notice_ask(&f, rows[i].method, rows[i].target, rows[i].headers, &v),
+            rows[i].status);
+        assert_true(visit_says(&v, "Access-Control-Allow-Origin: *\n"));
+        visit_done(&v);
+    }
     front_close(&f);
 }
 
@@ -572,6 +650,7 @@ TEST_MAIN(TEST(heads_are_admitted_or_refused),
           TEST(origins_may_call_if_own_or_listed),
           TEST(an_origin_of_nobody_may_call_if_listed),
           TEST(preflight_says_what_a_listed_page_may_do),
+          TEST(preflight_lets_a_listed_page_into_a_private_network),
           TEST(a_coding_that_is_refused_is_answered_with_those_that_are_not),
           TEST(every_answer_to_a_listed_page_says_that_it_may_be_read),
           TEST(nobody_else_is_told_that_they_may_read), TEST(a_star_lets_every_page_in),
@@ -579,4 +658,5 @@ TEST_MAIN(TEST(heads_are_admitted_or_refused),
           TEST(a_body_that_is_announced_too_long_is_refused),
           TEST(a_refusal_is_an_error_with_its_id_and_when_to_come_back),
           TEST(a_refusal_needs_no_memory), TEST(everybody_may_read_a_notice),
+          TEST(everybody_may_read_why_a_notice_is_refused),
           TEST(a_notice_is_read_and_nothing_else))
