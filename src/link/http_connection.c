@@ -59,26 +59,33 @@ connection_in(struct mcpi_http_connection *c)
     return in;
 }
 
+/* A page may read why it is refused if its Origin was read before that. */
+static void
+connection_greet_origin(struct mcpi_http_connection *c)
+{
+    const struct mcpi_http_listener *l = c->carrier.listener;
+    struct mcpi_http_known known;
+
+    mcpi_http_parser_known(c->parser, &known);
+    l->opt.greet_origin(l->opt.endpoint, &c->carrier.turn, &known);
+}
+
 /* Something is wrong with the bytes, or they come too slowly: this answer is the last. */
 static void
 connection_refuse(struct mcpi_http_connection *c, int status, const char *why)
 {
-    static const mcp_http_field later = {"Retry-After", "1"};
     struct mcpi_http_out out;
 
     MCPI_LOG(mcpi_loop_log(c->carrier.listener->opt.loop), MCP_LOG_DEBUG,
              "http: %d to %s: %s", status, c->address, why);
     connection_begin(c);
     c->carrier.closes = true;
+    connection_greet_origin(c);
     connection_drop_parser(c);
     mcpi_http_refusal(
         &out, &c->carrier.listener->refusal, status, NULL,
         status == 503 ? MCPI_RPC_INTERNAL_ERROR : MCPI_RPC_INVALID_REQUEST, why);
-    if (status == 503) {
-        out.fields = &later;
-        out.field_count = 1;
-    }
-    (void)mcpi_http_carrier_reply(&c->carrier, &out);
+    (void)mcpi_turn_reply(&c->carrier.turn, &out);
 }
 
 /* A refused head is answered before its body has come: the connection can be used again

@@ -360,6 +360,8 @@ listener_init(struct mcpi_http_listener *l,
         l->opt.check_head = mcpi_endpoint_check_head;
     if (!l->opt.serve)
         l->opt.serve = mcpi_endpoint_serve;
+    if (!l->opt.greet_origin)
+        l->opt.greet_origin = mcpi_endpoint_greet_origin;
     l->date_until = INT64_MIN;
     mcpi_list_init(&l->connections);
     mcpi_flush_init(&l->flush, on_flush);

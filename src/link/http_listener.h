@@ -32,11 +32,14 @@ struct mcpi_http_listener_options {
     struct mcpi_tls_context *tls; /* or NULL; a reference is taken */
     struct mcpi_http_gauges gauges;
     struct mcpi_http_clients clients;
-    /* What is asked of the endpoint; NULL: mcpi_endpoint_check_head and _serve. */
+    /* What is asked of the endpoint; NULL: mcpi_endpoint_check_head, _serve and
+     * _greet_origin. */
     bool (*check_head)(struct mcpi_endpoint *endpoint, const struct mcpi_http_in *in,
                        uint64_t body_len, struct mcpi_http_out *ret_out);
     void (*serve)(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
                   const struct mcpi_http_in *in);
+    void (*greet_origin)(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
+                         const struct mcpi_http_known *known);
     /* Closed, no connection is left. Free it in there or later. Called from the loop, not
      * from inside a function of this header. */
     void (*closed)(void *user, struct mcpi_http_listener *listener);

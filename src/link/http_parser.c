@@ -462,6 +462,19 @@ mcpi_http_parser_in(const struct mcpi_http_parser *parser)
     return &parser->head->in;
 }
 
+void
+mcpi_http_parser_known(const struct mcpi_http_parser *parser,
+                       struct mcpi_http_known *ret_known)
+{
+    struct mcpi_http_in in = {.fields = NULL};
+
+    if (parser->head) {
+        in.fields = parser->head->fields;
+        in.field_count = parser->head->in.field_count;
+    }
+    mcpi_http_know(&in, ret_known);
+}
+
 uint64_t
 mcpi_http_parser_length(const struct mcpi_http_parser *parser)
 {

@@ -44,6 +44,10 @@ enum mcpi_http_event mcpi_http_parser_feed(struct mcpi_http_parser *parser,
 /* The request: complete but for its body after HEAD_DONE, whole after DONE. Good until
  * mcpi_http_parser_next. address and secure are left to the caller to fill in. */
 struct mcpi_http_in *mcpi_http_parser_in(const struct mcpi_http_parser *parser);
+/* What is known of it, also before its head has ended or after a fault: the headers of
+ * which all is there. As long as in. */
+void mcpi_http_parser_known(const struct mcpi_http_parser *parser,
+                            struct mcpi_http_known *ret_known);
 uint64_t mcpi_http_parser_length(const struct mcpi_http_parser *parser); /* announced */
 bool mcpi_http_parser_has_body(const struct mcpi_http_parser *parser);   /* or chunks */
 bool mcpi_http_parser_keeps_alive(const struct mcpi_http_parser *parser);

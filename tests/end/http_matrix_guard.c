@@ -259,6 +259,148 @@ a_stream_says_whose_it_may_be(struct matrix *m)
     http_close(&h);
 }
 
+#define PAGE "Origin: https://app.example\r\n"
+#define SAYS_LENGTH(n) "Content-Length: " n "\r\n\r\n"
+#define CHUNKED "Transfer-Encoding: chunked\r\n\r\n"
+#define DENY(status) "X-Deny: " status "\r\n"
+
+/* Denies with the status that the request itself wishes for. */
+static void
+identify_as_wished(void *user, const mcp_http_request *request, mcp_http_ticket *ticket)
+{
+    const char *status = mcp_http_header(request, "X-Deny");
+
+    (void)user;
+    if (status)
+        mcp_http_deny(ticket, (int)strtol(status, NULL, 10), "Bearer", "no");
+    else
+        mcp_http_allow(ticket, "");
+}
+
+static bool
+field_has(const struct http_raw *h, const char *name, const char *part)
+{
+    const char *value = http_field(h, name);
+
+    return value && strstr(value, part);
+}
+
+/* By the page that has asked. */
+static bool
+may_be_read(const struct http_raw *h)
+{
+    return field_has(h, "Access-Control-Allow-Origin", "https://app.example") &&
+           field_has(h, "Access-Control-Expose-Headers", "Mcp-Session-Id") &&
+           field_has(h, "Access-Control-Expose-Headers", "WWW-Authenticate") &&
+           field_has(h, "Access-Control-Expose-Headers", "Retry-After") &&
+           field_has(h, "Vary", "Origin");
+}
+
+static void
+listed_origins_may_read_every_refusal(struct matrix *m)
+{
+    static const struct {
+        const char *bytes;
+        int status;
+    } rows[] = {
+        {LINE PAGE "\r\n", 400},
+        {LINE HOST PAGE "X(: y\r\n", 400},
+        {LINE HOST PAGE "Content-Length: x\r\n", 400},
+        {LINE HOST PAGE TYPE ACCEPT CHUNKED "x\r\n", 400},
+        {LINE HOST PAGE TYPE ACCEPT SAYS_LENGTH("1") "{", 400},
+        {LINE HOST PAGE TYPE ACCEPT SAYS_LENGTH("2") "{}", 400},
+        {LINE HOST PAGE TYPE ACCEPT DENY("401") SAYS_LENGTH("2") "{}", 401},
+        {LINE HOST PAGE TYPE ACCEPT DENY("403") SAYS_LENGTH("2") "{}", 403},
+        {LINE "Host: evil.example\r\n" PAGE TYPE ACCEPT SAYS_LENGTH("2") "{}", 403},
+        {"POST /other HTTP/1.1\r\n" HOST PAGE TYPE ACCEPT SAYS_LENGTH("2") "{}", 404},
+        {"GET /mcp HTTP/1.1\r\n" HOST PAGE "Mcp-Session-Id: x\r\n\r\n", 404},
+        {"PUT /mcp HTTP/1.1\r\n" HOST PAGE "\r\n", 405},
+        {LINE HOST PAGE TYPE "Accept: text/html\r\n" SAYS_LENGTH("2") "{}", 406},
+        {LINE HOST PAGE TYPE ACCEPT SAYS_LENGTH("3000"), 413},
+        {LINE HOST PAGE TYPE ACCEPT CHUNKED "bb8\r\n", 413},
+        {LINE HOST PAGE ACCEPT SAYS_LENGTH("2") "{}", 415},
+        {LINE HOST PAGE TYPE ACCEPT "Expect: x\r\n" SAYS_LENGTH("2") "{}", 417},
+        {LINE HOST PAGE TYPE ACCEPT DENY("429") SAYS_LENGTH("2") "{}", 429},
+        {LINE HOST PAGE TYPE ACCEPT DENY("500") SAYS_LENGTH("2") "{}", 500},
+        {"PROPFIND /mcp HTTP/1.1\r\n" HOST PAGE "\r\n", 501},
+        {LINE HOST PAGE "Transfer-Encoding: gzip\r\n\r\n", 501},
+        {LINE HOST PAGE TYPE ACCEPT DENY("503") SAYS_LENGTH("2") "{}", 503},
+    };
+    struct http_raw h;
+    int status, faults = 0;
+
+    for (size_t i = 0; i < MATRIX_COUNT(rows); i++) {
+        matrix_open(m, &h);
+        http_say(&h, rows[i].bytes);
+        status = http_head(&h);
+        if (status != rows[i].status || !may_be_read(&h)) {
+            print_error("%d, and not a readable %d:\n%s\n", status, rows[i].status,
+                        rows[i].bytes);
+            faults++;
+        }
+        http_close(&h);
+    }
+    assert_int_equal(faults, 0);
+    matrix_alive(m);
+}
+
+/* If the Origin was read before, and once. */
+static void
+listed_origins_may_read_that_a_head_is_too_long(struct matrix *m)
+{
+    static const struct {
+        const char *before, *behind;
+        bool readable;
+    } rows[] = {{PAGE, "", true}, {"", PAGE, false}, {PAGE PAGE, "", false}};
+    char text[8192];
+    struct http_raw h;
+
+    for (size_t i = 0; i < MATRIX_COUNT(rows); i++) {
+        matrix_open(m, &h);
+        (void)snprintf(text, sizeof(text), LINE HOST "%sX-Long: %0*d\r\n%s\r\n",
+                       rows[i].before, 6000, 0, rows[i].behind);
+        http_say(&h, text);
+        assert_int_equal(http_head(&h), 431);
+        assert_int_equal(may_be_read(&h), rows[i].readable);
+        http_close(&h);
+    }
+}
+
+static void
+listed_origins_may_read_that_they_are_too_slow(struct matrix *m)
+{
+    static const char *const words[] = {LINE HOST PAGE "X", LINE HOST PAGE TYPE ACCEPT
+                                        "Content-Length: 2\r\n\r\n{"};
+    struct http_raw h;
+
+    matrix_hold_time(m);
+    for (size_t i = 0; i < MATRIX_COUNT(words); i++) {
+        matrix_open(m, &h);
+        http_say(&h, words[i]);
+        pass_until_heard(m, &h);
+        assert_int_equal(http_head(&h), 408);
+        assert_true(may_be_read(&h));
+        http_close(&h);
+    }
+}
+
+/* What is refused on a connection belongs to its own origin, and to no earlier one. */
+static void
+who_is_refused_after_a_listed_origin_is_told_nothing_of_that(struct matrix *m)
+{
+    struct http_raw h;
+
+    matrix_open(m, &h);
+    http_say(&h, "PUT /mcp HTTP/1.1\r\n" HOST PAGE "\r\n");
+    assert_int_equal(http_answer(&h), 405);
+    matrix_ask(m, &h, MATRIX_ASK(.id = "7", .name = "echo", .fields = PAGE));
+    matrix_expect_last(m, &h, "\"result\"");
+    http_say(&h, LINE HOST "Origin: https://evil.example\r\nX(: y\r\n");
+    assert_int_equal(http_head(&h), 400);
+    assert_null(http_field(&h, "Access-Control-Allow-Origin"));
+    http_close(&h);
+}
+
 /* ---- who asks ---------------------------------------------------------------- */
 
 static void
@@ -430,6 +572,16 @@ static const struct matrix_case cases[] = {
     CASE_WITH("", too_many_streams_of_a_session_are_turned_away, LEGACY_SSE,
               .http = {.session_streams = 2}),
     CASE_WITH("", listed_origins_may_call_and_read, ALL, .http = {.origins = origins}),
+    CASE_WITH("", listed_origins_may_read_every_refusal, MODERN_SSE,
+              .http = {.origins = origins,
+                       .identify = identify_as_wished,
+                       .body_bytes = 2048}),
+    CASE_WITH("", listed_origins_may_read_that_a_head_is_too_long, LEGACY_SSE,
+              .http = {.origins = origins, .head_bytes = 4096}),
+    CASE_WITH("", listed_origins_may_read_that_they_are_too_slow, LEGACY_SSE,
+              .http = {.origins = origins, .head_ms = SLOW_MS, .body_ms = SLOW_MS}),
+    CASE_WITH("", who_is_refused_after_a_listed_origin_is_told_nothing_of_that,
+              LEGACY_SSE, .http = {.origins = origins}),
     CASE_WITH("", a_stream_says_whose_it_may_be, STREAMS, .http = {.origins = origins}),
     CASE_WITH("", who_is_known_is_served_and_who_is_not_is_told, ALL,
               .http = {.identify = identify_at_once}),

@@ -199,6 +199,7 @@ what_is_no_http_gets_its_status_and_the_end(void **state)
         const char *bytes, *status;
     } rows[] = {
         {"nonsense\r\n\r\n", "HTTP/1.1 400 "},
+        {"FROB / HTTP/1.1\r\n\r\n", "HTTP/1.1 501 "},
         {"GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 400 "},
         {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP/1.1 505 "},
         {POST("/", "99999999", ""), "HTTP/1.1 413 "},
@@ -220,6 +221,38 @@ what_is_no_http_gets_its_status_and_the_end(void **state)
         UNTIL(&f, f.connections == 0);
     }
     assert_int_equal(f.served, 0);
+    fixture_close(&f);
+}
+
+static void
+a_page_may_read_what_is_no_http_if_its_origin_was_read(void **state)
+{
+    static const struct {
+        const char *bytes;
+        bool readable;
+    } rows[] = {
+        {"GET / HTTP/1.1\r\nOrigin: page\r\n\r\n", true},
+        {"GET / HTTP/1.1\r\nOrigin: page\r\nX(: y\r\n", true},
+        {"GET / HTTP/1.1\r\nHost: a\r\norigin:\tpage \r\nHost: b\r\n\r\n", true},
+        {"GET / HTTP/1.1\r\nOrigin: other\r\n\r\n", false},
+        {"GET / HTTP/1.1\r\nX: y\rOrigin: page\r\n\r\n", false},
+        {"FROB / HTTP/1.1\r\nOrigin: page\r\n\r\n", false},
+        {"\x16\x03\x01", false},
+    };
+    struct fixture f;
+    struct client c;
+
+    fixture_open(&f, state);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        client_open(&c, &f);
+        client_send(&c, rows[i].bytes);
+        client_await_end(&c);
+        assert_int_equal(strstr(c.text, "\r\nAccess-Control-Allow-Origin: page") !=
+                             NULL,
+                         rows[i].readable);
+        client_close(&c);
+        UNTIL(&f, f.connections == 0);
+    }
     fixture_close(&f);
 }
 
@@ -333,6 +366,7 @@ TLS_TEST_MAIN(BOTH(an_answer_has_a_length_and_a_date_and_the_connection_stays),
               BOTH(a_refused_head_without_a_body_keeps_the_connection),
               BOTH(a_refused_head_with_a_body_is_answered_at_once_and_closed),
               BOTH(what_is_no_http_gets_its_status_and_the_end),
+              BOTH(a_page_may_read_what_is_no_http_if_its_origin_was_read),
               BOTH(too_long_a_head_is_431),
               BOTH(who_expects_to_be_told_to_go_on_is_told),
               BOTH(nobody_is_told_to_go_on_with_a_body_that_is_too_long),

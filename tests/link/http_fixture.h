@@ -101,6 +101,18 @@ fake_check_head(struct mcpi_endpoint *endpoint, const struct mcpi_http_in *in,
     return false;
 }
 
+static inline void
+fake_greet_origin(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
+                  const struct mcpi_http_known *known)
+{
+    static const mcp_http_field greeting = {"Access-Control-Allow-Origin", "page"};
+    const char *origin = known->value[MCPI_HTTP_ORIGIN];
+
+    (void)endpoint;
+    turn->fields = &greeting;
+    turn->field_count = origin && strcmp(origin, "page") == 0;
+}
+
 static inline bool
 turn_reply(struct mcpi_turn *turn, const char *body)
 {
@@ -208,6 +220,7 @@ fixture_listen(struct fixture *f)
                                              .gauges = {fixture_count, f},
                                              .check_head = fake_check_head,
                                              .serve = fake_serve,
+                                             .greet_origin = fake_greet_origin,
                                              .closed = fixture_closed,
                                              .user = f};
     bool loopback = false;
