@@ -275,14 +275,20 @@ static const struct mcpi_turn_ops turn_ops = {.reply = op_reply,
 /* ---- on the loop --------------------------------------------------------- */
 
 static void
-turn_refuse(mcp_http_turn *turn, int status, const char *body)
+turn_refuse(mcp_http_turn *turn, const struct mcpi_http_in *in, int status,
+            const char *body)
 {
+    struct mcpi_endpoint *endpoint = turn->mount->endpoint;
+    struct mcpi_http_known room;
     const struct mcpi_http_out out = {.status = status,
                                       .type = "application/json",
                                       .body = body,
                                       .body_len = strlen(body)};
 
-    (void)turn_answer(turn, &out, true);
+    if (endpoint)
+        mcpi_endpoint_greet_origin(endpoint, &turn->turn,
+                                   mcpi_http_known_of(in, &room));
+    (void)mcpi_turn_reply(&turn->turn, &out);
 }
 
 static void
@@ -292,13 +298,13 @@ turn_serve(mcp_http_turn *turn, const struct mcpi_http_in *in)
     struct mcpi_http_out out;
 
     if (!endpoint || turn->mount->draining) /* which only this thread sets */
-        turn_refuse(turn, 503,
+        turn_refuse(turn, in, 503,
                     "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32603,"
                     "\"message\":\"The server has stopped\"}}");
     else if (!mcpi_endpoint_check_head(endpoint, in, in->body_len, &out))
         (void)turn_answer(turn, &out, true);
     else if (in->body_len > 0 && !in->body) /* too much to be copied */
-        turn_refuse(turn, 413,
+        turn_refuse(turn, in, 413,
                     "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,"
                     "\"message\":\"Invalid request: message too long\"}}");
     else

@@ -251,6 +251,31 @@ what_was_handed_in_before_the_close_is_refused(void **state)
     site_finish(s);
 }
 
+static void
+a_listed_page_may_read_that_a_mount_is_draining(void **state)
+{
+    static const char *const origins[] = {"https://app.example", NULL};
+    static const mcp_http_field fields[] = {MODERN_FIELDS,
+                                            {"Origin", "https://app.example"}};
+    const struct mcpi_http_in in = request_of(MCPI_HTTP_POST, "/mcp", fields,
+                                              sizeof(fields) / sizeof(fields[0]), "{}");
+    struct site *s = malloc(sizeof(*s));
+    struct user u;
+
+    (void)state;
+    assert_non_null(s);
+    site_init(s);
+    s->http.origins = origins;
+    site_open(s, false);
+    assert_int_equal(user_serve(&u, s, &in), 0);
+    assert_true(mcpi_mount_drain(s->mount, NULL, NULL));
+    site_run(s);
+    assert_int_equal(u.status, 503);
+    assert_string_equal(u.origin, "https://app.example");
+    user_done(&u);
+    site_finish(s);
+}
+
 /* It could not be told to go on any more: nothing of it would ever be freed. */
 static void
 a_paused_turn_that_comes_behind_the_close_is_aborted(void **state)
@@ -383,6 +408,7 @@ TEST_MAIN(TEST(an_answer_comes_whole_with_its_type),
           TEST(turns_alive_at_the_close_are_aborted_and_freed_later),
           TEST(a_turn_may_be_freed_when_the_loop_is_gone),
           TEST(what_was_handed_in_before_the_close_is_refused),
+          TEST(a_listed_page_may_read_that_a_mount_is_draining),
           TEST(a_paused_turn_that_comes_behind_the_close_is_aborted),
           TEST(there_are_no_more_turns_than_connections),
           TEST(nothing_is_left_when_memory_fails),

@@ -10,7 +10,7 @@ struct user {
     pthread_mutex_t lock; /* for what follows */
     int begins, mores, aborts, status;
     bool last;
-    char type[64];
+    char type[64], origin[64]; /* Access-Control-Allow-Origin */
     char *text;
     size_t len;
     void (*inside)(struct user *user); /* called from begin and more */
@@ -43,6 +43,8 @@ on_begin(void *user, int status, const mcp_http_field *fields, size_t field_coun
     for (size_t i = 0; i < field_count; i++)
         if (strcmp(fields[i].name, "Content-Type") == 0)
             (void)snprintf(u->type, sizeof(u->type), "%s", fields[i].value);
+        else if (strcmp(fields[i].name, "Access-Control-Allow-Origin") == 0)
+            (void)snprintf(u->origin, sizeof(u->origin), "%s", fields[i].value);
     user_hear(u, body, length, last);
 }
 
