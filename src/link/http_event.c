@@ -173,6 +173,7 @@ mcpi_http_event_fill(struct mcpi_http_stream *s, struct mcpi_buf *batch)
 struct replay {
     struct mcpi_http_stream *stream;
     struct mcpi_buf *into; /* NULL: only look */
+    bool found;            /* something, if it only looks */
     bool full;
     bool failed; /* no memory */
 };
@@ -184,6 +185,7 @@ replay_event(void *user, uint64_t number, const char *data, size_t len)
     struct mcpi_buf *into = replay->into;
     size_t mark;
 
+    replay->found = replay->found || number > replay->stream->sent;
     if (!into || replay->full || number <= replay->stream->sent)
         return;
     mark = into->len;
@@ -215,7 +217,9 @@ mcpi_http_event_find_rest(struct mcpi_http_stream *s)
     struct replay replay = {.stream = s};
     int r = replay_run(&replay);
 
-    return r == 0 || r == MCP_E_INVAL ? r : MCP_E_CLOSED;
+    if (r == 0)
+        return !replay.found;
+    return r == MCP_E_INVAL ? r : MCP_E_CLOSED;
 }
 
 int

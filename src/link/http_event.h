@@ -44,8 +44,8 @@ void mcpi_http_event_done(struct mcpi_http_stream *stream, int status);
 /* Take and keep what waits, up to MCPI_HTTP_BATCH. True: the answer is the last. */
 bool mcpi_http_event_fill(struct mcpi_http_stream *stream, struct mcpi_buf *batch);
 
-/* Has the store all that the turn has not got (stream->sent)? MCP_E_INVAL: no;
- * MCP_E_CLOSED: it cannot tell. */
+/* Has the store all that the turn has not got (stream->sent)? 0: yes; 1: that is nothing;
+ * MCP_E_INVAL: no; MCP_E_CLOSED: it cannot tell. */
 int mcpi_http_event_find_rest(struct mcpi_http_stream *stream);
 
 /* Append that, up to MCPI_HTTP_BATCH. What the store has lost meanwhile stays lost.

@@ -576,7 +576,8 @@ list_find(const struct mcpi_list *list, uint64_t number)
     return NULL;
 }
 
-/* Only of this session: what others were told is none of its business. */
+/* Only of this session: what others were told is none of its business. 1: there is nothing
+ * more to come back for. */
 static int
 session_resume(struct mcpi_session *session, const struct mcpi_http_stream_options *opt,
                const char *event)
@@ -605,6 +606,16 @@ session_listen(struct mcpi_session *session, const struct mcpi_http_stream_optio
         return MCP_E_LIMIT;
     session_make_room(session);
     return mcpi_http_stream_new(opt, &s);
+}
+
+/* So is an event source told not to come again (HTML, Server-sent events). A stream that
+ * ends at once would be taken for one that was cut. */
+static void
+get_stop(struct mcpi_turn *turn)
+{
+    const struct mcpi_http_out nothing = {.status = 204};
+
+    (void)mcpi_turn_reply(turn, &nothing); /* the carrier keeps what has not left */
 }
 
 static void
@@ -653,4 +664,6 @@ mcpi_session_get(struct mcpi_session *session, struct mcpi_turn *turn,
         r = session_listen(session, &opt);
     if (r < 0)
         get_refuse(session, turn, r);
+    else if (r > 0)
+        get_stop(turn);
 }

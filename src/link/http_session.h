@@ -20,8 +20,8 @@
  * go on at once. */
 #define MCPI_SESSION_FRESH_MS 60000
 
-/* Answered streams whose events stay in the store for a while: what has left us may not
- * have arrived. */
+/* Streams that are over and whose events stay in the store for a while: what has left us
+ * may not have arrived. */
 #define MCPI_SESSION_DELIVERED 8
 
 struct mcpi_session {
@@ -75,9 +75,9 @@ void mcpi_session_begun(struct mcpi_session *session);
 /* Something was asked of it: it is not idle. */
 void mcpi_session_touch(struct mcpi_session *session);
 
-/* GET: listen, or come back for a stream (Last-Event-ID). The turn is answered: 405 if
- * there are only JSON answers, 400 for an event that is not known, 429 if too many
- * listen, 503 if the store has failed.
+/* GET: listen, or come back for a stream (Last-Event-ID). The turn is answered: 204 if
+ * that is over and all of it was said, 405 if there are only JSON answers, 400 for an
+ * event that is not known, 429 if too many listen, 503 if the store has failed.
  */
 void mcpi_session_get(struct mcpi_session *session, struct mcpi_turn *turn,
                       const struct mcpi_http_in *in);
@@ -104,9 +104,10 @@ void mcpi_session_left(struct mcpi_session *session, struct mcpi_http_stream *st
 bool mcpi_session_is_taker(const struct mcpi_session *session,
                            const struct mcpi_http_stream *stream);
 
-/* The answer of this stream has left: its events are forgotten some answers later. */
+/* This stream is over, its answer has left or there is none: its events are forgotten
+ * some streams later. */
 void mcpi_session_delivered(struct mcpi_session *session, uint64_t number);
-/* There is nothing to come back for: they are forgotten now. */
+/* They are forgotten now. */
 void mcpi_session_forget(struct mcpi_session *session, uint64_t number);
 
 #endif

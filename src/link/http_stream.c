@@ -95,17 +95,18 @@ mcpi_http_stream_finish(struct mcpi_http_stream *s)
     mcpi_http_stream_free(s);
 }
 
-/* Nothing more will be said, and no answer was. Who would come back for one must not
- * find the way. */
+/* Nothing more will be said, and no answer was. A client that comes back for one is told
+ * so, as long as that is known. */
 static void
 stream_settle(struct mcpi_http_stream *s)
 {
-    if (s->events > 0 && s->outlet)
-        mcpi_session_forget(s->session, s->number);
-    if (s->turn)
+    if (s->turn) {
         mcpi_http_stream_finish(s);
-    else
-        mcpi_http_stream_free(s);
+        return;
+    }
+    if (s->events > 0)
+        mcpi_session_delivered(s->session, s->number);
+    mcpi_http_stream_free(s);
 }
 
 static void
@@ -526,7 +527,7 @@ mcpi_http_stream_replay(const struct mcpi_http_stream_options *opt, uint64_t num
     s->number = number;
     s->sent = after;
     r = s->resumable ? mcpi_http_event_find_rest(s) : MCP_E_INVAL;
-    if (r < 0) {
+    if (r != 0) {
         mcpi_list_remove(&s->in_endpoint);
         mcpi_free(opt->endpoint->mem, s);
         return r;

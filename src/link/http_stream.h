@@ -79,8 +79,8 @@ int mcpi_http_stream_resume(struct mcpi_http_stream *stream, uint64_t after,
                             struct mcpi_turn *turn);
 
 /* A stream that has ended meanwhile: say what the store has of it after that event, and
- * end. opt->peer is not looked at. MCP_E_INVAL: not known, or not any more;
- * MCP_E_CLOSED, MCP_E_NOMEM; the turn is untouched. */
+ * end. opt->peer is not looked at. 1: there is nothing; MCP_E_INVAL: not known, or not any
+ * more; MCP_E_CLOSED, MCP_E_NOMEM; the turn is untouched but after 0. */
 int mcpi_http_stream_replay(const struct mcpi_http_stream_options *opt, uint64_t number,
                             uint64_t after);
 

@@ -360,6 +360,27 @@ a_cancel_of_who_is_away_is_stored_too(struct matrix *m)
 }
 
 static void
+a_cancel_without_a_word_is_told_to_who_comes_back(struct matrix *m)
+{
+    char last[HTTP_ID_ROOM];
+    struct matrix_job *job;
+    struct http_raw h;
+
+    job = begin_and_leave(m, 0, "7", last);
+    matrix_frame(m, "7");
+    matrix_expect_told(job);
+    matrix_end_job(job);
+    MATRIX_UNTIL(matrix_counts(m).live_handlers == 0);
+    matrix_open(m, &h);
+    for (int i = 0; i < 2; i++) {
+        matrix_get(m, &h, last);
+        assert_int_equal(http_answer(&h), 204);
+    }
+    matrix_alive_on(m, &h);
+    http_close(&h);
+}
+
+static void
 an_unknown_event_is_refused(struct matrix *m)
 {
     static const char *const words[] = {"nonsense", "0-0",   "99-1",
@@ -433,6 +454,8 @@ static const struct matrix_case cases[] = {
     CASE_WITH("D12_", a_lost_answer_can_be_fetched, LEGACY_SSE, .store = true),
     CASE_WITH("D12_", a_stream_goes_on_where_it_was, LEGACY_SSE, .store = true),
     CASE_WITH("D14_", a_cancel_of_who_is_away_is_stored_too, LEGACY_SSE, .store = true),
+    CASE_WITH("D14_", a_cancel_without_a_word_is_told_to_who_comes_back, LEGACY_SSE,
+              .store = true, .http = {.silent_end = true}),
     CASE_WITH("D9_", an_unknown_event_is_refused, LEGACY_SSE, .store = true),
     CASE_WITH("D12_", a_handler_lets_its_client_go, LEGACY_SSE, .store = true),
     CASE_WITH("D17_", who_waits_for_somebody_that_is_away_ends_with_its_session,

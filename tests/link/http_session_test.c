@@ -958,13 +958,27 @@ who_gets_old_answers_is_told_nothing_new(void **state)
     end_with_store(&d, store);
 }
 
+/* 400 would be taken for a fault of the client's, and a stream that ends at once for one to
+ * come back to for ever. */
 static void
-nobody_can_come_back_for_what_ended_without_a_word(void **state)
+expect_nothing_more(struct desk *d, struct mcpi_session *s, const char *last_event_id)
+{
+    struct turn t;
+
+    desk_get(d, s, &t, last_event_id);
+    assert_int_equal(t.status, 204);
+    turn_assert_said(&t, "reply");
+    assert_string_equal(t.text, "");
+    turn_done(&t);
+}
+
+static void
+D14_who_comes_back_for_what_ended_without_a_word_is_told_so(void **state)
 {
     struct desk d;
     mcp_memory_store *store = start_with_store(&d);
     struct mcpi_session *s;
-    struct turn a, b, t;
+    struct turn a, b;
 
     (void)state;
     d.http.silent_end = true;
@@ -978,12 +992,89 @@ nobody_can_come_back_for_what_ended_without_a_word(void **state)
     desk_note(&d, s, CANCEL("2"));
     turn_assert_said(&a, "open end");
     assert_int_equal(desk_streams(&d), 0);
+    expect_nothing_more(&d, s, "2-1");
+    expect_nothing_more(&d, s, "2-1"); /* as often as it asks */
+    expect_nothing_more(&d, s, "3-1");
+    assert_int_equal(desk_streams(&d), 0);
+    turn_done(&a);
+    turn_done(&b);
+    end_with_store(&d, store);
+}
+
+static void
+D14_what_was_said_before_such_an_end_can_be_fetched(void **state)
+{
+    struct desk d;
+    mcp_memory_store *store = start_with_store(&d);
+    struct mcpi_session *s;
+    struct turn a, t;
+
+    (void)state;
+    d.http.silent_end = true;
+    d.prompt = true;
+    s = desk_session(&d, NEWEST);
+    desk_post(&d, s, &a, LEGACY_CALL("1"));
+    desk_step(&d);
+    turn_go(&a);
+    desk_notify(&d, 0, "missed");
+    desk_step(&d);
+    desk_note(&d, s, CANCEL("1"));
+    desk_get(&d, s, &t, "2-1");
+    turn_assert_said(&t, "open write end");
+    assert_true(turn_says(&t, "missed"));
+    turn_done(&t);
+    expect_nothing_more(&d, s, "2-2");
+    turn_done(&a);
+    end_with_store(&d, store);
+}
+
+/* Their events are few, however many a client cancels. */
+static void
+D14_such_ends_are_forgotten_after_a_while(void **state)
+{
+    struct desk d;
+    mcp_memory_store *store = start_with_store(&d);
+    struct mcpi_session *s;
+    struct turn t;
+
+    (void)state;
+    d.http.silent_end = true;
+    d.prompt = true;
+    s = desk_session(&d, NEWEST);
+    for (size_t i = 0; i <= MCPI_SESSION_DELIVERED; i++) {
+        desk_post(&d, s, &t, LEGACY_CALL("1"));
+        desk_step(&d);
+        if (i % 2)
+            turn_go(&t);
+        desk_note(&d, s, CANCEL("1"));
+        turn_done(&t);
+    }
     desk_get(&d, s, &t, "2-1");
     assert_int_equal(t.status, 400);
     turn_done(&t);
-    desk_get(&d, s, &t, "3-1");
-    assert_int_equal(t.status, 400);
-    turn_done(&t);
+    expect_nothing_more(&d, s, "3-1");
+    end_with_store(&d, store);
+}
+
+static void
+who_has_all_of_an_answer_is_told_so(void **state)
+{
+    struct desk d;
+    mcp_memory_store *store = start_with_store(&d);
+    struct mcpi_session *s = desk_session(&d, NEWEST);
+    struct turn a, b;
+
+    (void)state;
+    desk_post(&d, s, &a, LEGACY_CALL("1"));
+    desk_post(&d, s, &b, LEGACY_CALL("2"));
+    desk_step(&d);
+    turn_go(&b);
+    desk_finish(&d, 0, "{}");
+    desk_finish(&d, 1, "{}");
+    desk_step(&d);
+    turn_assert_said(&a, "open write end");
+    expect_nothing_more(&d, s, "2-2");
+    expect_nothing_more(&d, s, "3-2");
     turn_done(&a);
     turn_done(&b);
     end_with_store(&d, store);
@@ -1389,8 +1480,10 @@ TEST_MAIN(TEST(D20_a_session_is_its_own_credentials),
           TEST(the_one_that_waits_longest_makes_room),
           TEST(who_listens_takes_no_place_that_was_one_too_many),
           TEST(who_gets_old_answers_is_told_nothing_new),
-          TEST(nobody_can_come_back_for_what_ended_without_a_word),
-          TEST(a_handler_lets_its_client_go),
+          TEST(D14_who_comes_back_for_what_ended_without_a_word_is_told_so),
+          TEST(D14_what_was_said_before_such_an_end_can_be_fetched),
+          TEST(D14_such_ends_are_forgotten_after_a_while),
+          TEST(who_has_all_of_an_answer_is_told_so), TEST(a_handler_lets_its_client_go),
           TEST(who_could_not_come_back_is_not_let_go), TEST(D18_an_idle_session_ends),
           TEST(D18_a_session_that_nobody_used_ends_sooner),
           TEST(D18_a_busy_session_is_not_reaped), TEST(D18_nor_is_one_that_listens),
