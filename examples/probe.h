@@ -6,12 +6,15 @@
 
 /* ---- probe_http.c ---------------------------------------------------------------- */
 
+#define PROBE_ORIGINS 8
+
 struct probe_http {
     mcp_http_options options;
     bool is_wanted; /* --http was said */
     bool resumes;
     int64_t drain_ms, stop_ms; /* of a stop; 0: as the library has it */
-    const char *origins[2];
+    const char *origins[PROBE_ORIGINS + 1];
+    size_t origin_count;
     const char *issuers[2];     /* --guard was said, if there is one */
     mcp_guard_options guarding; /* what else was */
     mcp_memory_store *store;

@@ -69,7 +69,7 @@ probe_serve_http(mcp_server *server, struct probe_http *choice, mcp_error *err)
         return r;
     if (choice->store)
         choice->options.store = mcp_memory_store_interface(choice->store);
-    if (choice->origins[0])
+    if (choice->origin_count > 0)
         choice->options.origins = choice->origins;
     r = mcp_server_listen_http(server, &choice->options, url, err);
     if (r < 0)
@@ -157,7 +157,9 @@ read_option(char **word, int left, struct probe_http *choice)
         return 2;
     }
     if (strcmp(*word, "--origin") == 0 && left > 1) {
-        choice->origins[0] = word[1];
+        if (choice->origin_count == PROBE_ORIGINS)
+            return 0;
+        choice->origins[choice->origin_count++] = word[1];
         return 2;
     }
     if (strcmp(*word, "--scope") == 0 && left > 1) {

@@ -17,7 +17,7 @@
  *   --guard ISSUER RESOURCE  a request needs a token of this issuer, for this URL, which is
  *                     ours; `whoami` too. --scope SCOPE: and with this scope; --dpop: and
  *                     with a proof, which has a nonce of ours
- *   --origin ORIGIN   pages from there may call
+ *   --origin ORIGIN   pages from there may call; up to eight times
  *   --ping MS         a stream is never quiet for longer
  *   --patience MS[,MS]  a stop lets requests finish for that long; then all is written
  *                     and closed, for that long, or as long again

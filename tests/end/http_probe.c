@@ -60,6 +60,10 @@ server_spawn(struct http_probe *p)
         argv[n++] = way->more;
     if (way->value)
         argv[n++] = way->value;
+    if (way->again) {
+        argv[n++] = way->more;
+        argv[n++] = way->again;
+    }
     argv[n] = NULL;
     raw_spawn(&p->server, argv, -1);
 }

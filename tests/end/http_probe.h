@@ -16,6 +16,7 @@ struct http_way {
     bool json, stateless, tls;
     const char *more;     /* one more option, or NULL */
     const char *value;    /* of that option, or NULL */
+    const char *again;    /* another value, of the same option once more; or NULL */
     bool silent;          /* nobody says hello */
     unsigned threads;     /* 0: one */
     unsigned descriptors; /* that it may have; 0: as many as we */

@@ -261,9 +261,37 @@ F30_F31_idle_and_unfinished_clients_do_not_hold_our_stop(void **state)
     http_close(&half);
 }
 
+/* ---- pages of other origins --------------------------------------------------- */
+
+static void
+pages_of_each_origin_that_was_given_may_call(void **state)
+{
+    static const char *const origins[] = {"https://one.example", "https://two.example"};
+    struct http_way way = *(struct http_way *)*state;
+    struct http_probe p;
+    struct http_raw h;
+
+    way.more = "--origin";
+    way.value = origins[0];
+    way.again = origins[1];
+    http_probe_start(&p, &way);
+    http_probe_open(&p, &h);
+    for (int i = 0; i < 2; i++) {
+        http_say(&h, "OPTIONS /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                     "Access-Control-Request-Method: POST\r\nOrigin: ");
+        http_say(&h, origins[i]);
+        http_say(&h, "\r\n\r\n");
+        assert_int_equal(http_answer(&h), 204);
+        assert_string_equal(http_field(&h, "Access-Control-Allow-Origin"), origins[i]);
+    }
+    http_close(&h);
+    http_probe_stop(&p);
+}
+
 TEST_MAIN(ON_ALL(G10_calls_are_answered_on_a_connection_that_lives),
           ON_ALL(G10_one_endpoint_serves_clients_of_both_eras),
           ON_ALL(G10_several_threads_serve_one_port),
+          ON_MODERN(pages_of_each_origin_that_was_given_may_call),
           ON_MODERN(G10_progress_comes_before_the_answer),
           ON_MODERN_TLS(G10_progress_comes_before_the_answer),
           ON_LEGACY(G10_progress_comes_before_the_answer),
