@@ -155,7 +155,7 @@ typedef struct mcp_http_options {
     const char *const *hosts;
     /* Values of Origin that may call, "https://app.example", NULL at the end; "*": any.
      * Pages of this server's own origin on loopback always may. Those listed are also
-     * told so by CORS headers; nobody else is. */
+     * told so by CORS headers, also for private networks; nobody else is. */
     const char *const *origins;
     /* Names of headers that handlers may read, NULL at the end: mcp_request_header. They
      * are kept with each request. NULL: none. */
