@@ -263,7 +263,7 @@ on_observe(void *user, struct mcpi_exchange *x)
     mcp_request *req = request_of(branch, x);
 
     mcpi_offers_say(branch); /* it may be what is asked for */
-    if (x->rpc.method == MCPI_METHOD_INITIALIZE && !x->peer->initialized)
+    if (x->rpc.method == MCPI_METHOD_INITIALIZE)
         x->peer->promised = branch->said;
     if (!req) {
         mcpi_exchange_serve(x, &memory_ops, NULL);

@@ -13,11 +13,15 @@ write_instructions(const struct mcpi_engine *e, struct mcpi_buf *body)
     mcpi_buf_text(body, e->instructions);
 }
 
+/* Also the second client behind a bridge that puts all its clients on one pipe: from now
+ * on it counts. What runs keeps the one that it began with: each exchange has a reference
+ * of its own. Log level and subscriptions stay, the first client may still want them. */
 static void
 remember_client(struct mcpi_exchange *x, const char *version)
 {
     struct mcpi_peer *peer = x->peer;
 
+    mcp_doc_free(peer->hello);
     peer->hello = mcp_doc_ref(x->doc);
     peer->info = mcp_json_get(x->rpc.params, "clientInfo");
     peer->capabilities = mcp_json_get(x->rpc.params, "capabilities");
@@ -51,8 +55,6 @@ initialize_begin(struct mcpi_exchange *x)
     if (mcp_json_get_type(wanted) != MCP_JSON_STRING) {
         mcpi_result_error(&result, MCPI_RPC_INVALID_PARAMS,
                           "Invalid params: protocolVersion must be a string");
-    } else if (x->peer->initialized) {
-        mcpi_result_error(&result, MCPI_RPC_INVALID_REQUEST, "Already initialized");
     } else {
         version = version ? version : MCPI_VERSION_LEGACY;
         initialize_write(x->engine, version, &result.body);

@@ -491,6 +491,8 @@ post_session(struct post *post)
     session = session_named(post);
     if (!session)
         return false;
+    if (hello) /* a session is one client's; another one begins without its id */
+        return post_refuse(post, 400, MCPI_RPC_INVALID_REQUEST, "Already initialized");
     if (post->rpc.kind == MCPI_RPC_REQUEST)
         return post_session_request(post, session);
     /* Whatever it does, nobody waits for a handler (D13). */

@@ -128,6 +128,53 @@ a_modern_request_brings_its_client_along(void **state)
     raw_done(&raw);
 }
 
+struct reader {
+    struct gate gate;
+    atomic_int reads;
+};
+
+/* Reads on its worker, without a pause, who the client is. */
+static int
+read_client(mcp_request *req, mcp_result *out, void *user)
+{
+    struct reader *reader = user;
+    int64_t end = raw_now_ms() + RAW_BOUND_MS;
+    const char *name = "";
+
+    atomic_fetch_add(&reader->gate.entered, 1);
+    while (!atomic_load(&reader->gate.open) && raw_now_ms() < end) {
+        name = mcp_json_string(mcp_json_get(mcp_request_client_info(req), "name"), "");
+        atomic_fetch_add(&reader->reads, 1);
+    }
+    return mcp_result_text(out, name);
+}
+
+static void
+a_handler_may_read_its_client_while_another_one_is_introduced(void **state)
+{
+    static const char second[] = REQUEST(
+        "2", "initialize",
+        "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"
+        "\"clientInfo\":{\"name\":\"second\",\"version\":\"2\"}}");
+    struct reader reader = {.reads = 0};
+    struct raw raw;
+    int before;
+
+    (void)state;
+    raw_make(&raw, MCP_SERVER_OPTIONS(.page = 0));
+    raw_tool(&raw, MCP_TOOL(.name = "read", .run = read_client, .user = &reader));
+    raw_start(&raw, false);
+    raw_call(&raw, "1", "read", NULL);
+    RAW_UNTIL(atomic_load(&reader.gate.entered) == 1);
+    raw_send(&raw, second);
+    raw_expect(&raw, "\"id\":2,\"result\"");
+    before = atomic_load(&reader.reads);
+    RAW_UNTIL(atomic_load(&reader.reads) > before + 1);
+    atomic_store(&reader.gate.open, true);
+    raw_expect(&raw, "\"text\":\"raw\"");
+    raw_done(&raw);
+}
+
 static void
 A10_ids_of_all_kinds_are_shown_as_they_came(void **state)
 {
@@ -508,6 +555,7 @@ TEST_MAIN(TEST_ERAS(it_tells_what_was_asked), TEST_ERAS(trace_context_is_what_me
           TEST_ERAS(a_task_that_was_not_offered_is_a_call_like_any),
           TEST(the_version_is_that_which_was_agreed_on),
           TEST(a_modern_request_brings_its_client_along),
+          TEST(a_handler_may_read_its_client_while_another_one_is_introduced),
           TEST(A10_ids_of_all_kinds_are_shown_as_they_came),
           TEST(arguments_are_bound_to_a_struct),
           TEST(F23_clean_up_comes_last_first_and_when_it_is_over),

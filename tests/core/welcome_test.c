@@ -132,19 +132,78 @@ discover_names_the_versions_that_a_refusal_names(void **state)
     }
 }
 
+#define SECOND_CLIENT(id, version)                                                     \
+    REQUEST(id, "initialize",                                                          \
+            "{\"protocolVersion\":\"" version "\",\"capabilities\":{\"sampling\":{}}," \
+            "\"clientInfo\":{\"name\":\"second\",\"version\":\"2\"}}")
+
+static const char *
+client_name(const struct mcpi_exchange *x)
+{
+    return mcp_json_string(mcp_json_get(x->caller.info, "name"), "");
+}
+
+/* A bridge puts all its clients on one pipe, and each begins with initialize. */
 static void
-second_initialize_is_refused_and_changes_nothing(void **state)
+a_second_initialize_is_answered_and_counts_from_then_on(void **state)
+{
+    const struct mcpi_exchange *x;
+    struct world w;
+
+    (void)state;
+    start_raw(&w, MCPI_ERA_LEGACY);
+    answer(&w, INITIALIZE("1", "2025-03-26"));
+    assert_non_null(strstr(answer(&w, SECOND_CLIENT("2", "2025-11-25")),
+                           "\"id\":2,\"result\":{\"protocolVersion\":\"2025-11-25\""));
+    world_inject(&w, CLIENT, NOTE("notifications/initialized", "{}"));
+    world_inject(&w, CLIENT, LEGACY_CALL("3"));
+    world_run(&w);
+    x = world_job(&w, SERVER)->x;
+    assert_string_equal(x->caller.version, "2025-11-25");
+    assert_string_equal(client_name(x), "second");
+    assert_null(mcp_json_get(x->caller.capabilities, "roots"));
+    assert_non_null(mcp_json_get(x->caller.capabilities, "sampling"));
+    world_close(&w);
+}
+
+static void
+a_second_initialize_leaves_what_runs_as_it_is(void **state)
+{
+    struct world w;
+    struct job *job;
+
+    (void)state;
+    start_raw(&w, MCPI_ERA_LEGACY);
+    answer(&w, INITIALIZE("1", "2025-03-26"));
+    world_inject(&w, CLIENT, LEGACY_CALL("2"));
+    world_run(&w);
+    job = world_job(&w, SERVER);
+    answer(&w, SECOND_CLIENT("3", "2025-11-25"));
+    assert_int_equal(job->told, 0);
+    assert_string_equal(job->x->caller.version, "2025-03-26");
+    assert_string_equal(client_name(job->x), "raw");
+    assert_non_null(mcp_json_get(job->x->caller.capabilities, "roots"));
+    world_forget(&w);
+    job_finish(&w, job, "{}");
+    world_run(&w);
+    assert_non_null(strstr(world_sent(&w, SERVER, 0), "\"id\":2,\"result\""));
+    world_close(&w);
+}
+
+static void
+a_bad_second_initialize_is_refused_and_changes_nothing(void **state)
 {
     struct world w;
 
     (void)state;
     start_raw(&w, MCPI_ERA_LEGACY);
     answer(&w, INITIALIZE("1", "2025-03-26"));
-    assert_non_null(strstr(answer(&w, INITIALIZE("2", "2025-11-25")),
-                           "\"id\":2,\"error\":{\"code\":-32600"));
+    assert_non_null(strstr(answer(&w, REQUEST("2", "initialize", "{}")),
+                           "\"id\":2,\"error\":{\"code\":-32602"));
     world_inject(&w, CLIENT, LEGACY_CALL("3"));
     world_run(&w);
     assert_string_equal(world_job(&w, SERVER)->x->caller.version, "2025-03-26");
+    assert_string_equal(client_name(world_job(&w, SERVER)->x), "raw");
     world_close(&w);
 }
 
@@ -250,7 +309,9 @@ TEST_MAIN(TEST(initialize_is_answered_with_the_version_that_was_asked_for),
           TEST(initialize_is_answered_with_who_we_are),
           TEST(discover_is_answered_with_what_we_speak),
           TEST(discover_names_the_versions_that_a_refusal_names),
-          TEST(second_initialize_is_refused_and_changes_nothing),
+          TEST(a_second_initialize_is_answered_and_counts_from_then_on),
+          TEST(a_second_initialize_leaves_what_runs_as_it_is),
+          TEST(a_bad_second_initialize_is_refused_and_changes_nothing),
           TEST(bad_initialize_is_refused_and_a_good_one_still_works),
           TEST(initialize_that_carries_a_stamp_is_still_a_handshake),
           TEST(ping_is_answered_before_the_handshake_and_in_both_directions),

@@ -153,6 +153,26 @@ a_post_is_accepted_and_answered_on_the_stream(void **state)
 }
 
 static void
+a_second_initialize_is_answered(void **state)
+{
+    struct site *s = site_new();
+    struct carrier c;
+
+    (void)state;
+    site_greet(s, &c);
+    assert_int_equal(site_post(s, &c, LEGACY_TOOL("2", "hold")), 202);
+    assert_int_equal(site_post(s, &c, INITIALIZE("3", "2025-03-26")), 202);
+    assert_int_equal(carrier_heard(&c, "\"id\":3,\"result\""), 1);
+    assert_int_equal(site_post(s, &c, NOTE("notifications/initialized", "{}")), 202);
+    site_let_go(s);
+    site_run(s);
+    assert_int_equal(carrier_heard(&c, "\"id\":2,\"result\""), 1);
+    mcpi_turn_gone(&c.turn);
+    carrier_done(&c);
+    site_free(s);
+}
+
+static void
 sessions_have_nothing_in_common(void **state)
 {
     struct site *s = site_new();
@@ -735,7 +755,8 @@ without_memory_nobody_waits_for_ever(void **state)
 
 TEST_MAIN(TEST(the_first_event_names_where_to_post),
           TEST(a_post_is_accepted_and_answered_on_the_stream),
-          TEST(sessions_have_nothing_in_common), TEST(a_quiet_stream_is_pinged),
+          TEST(a_second_initialize_is_answered), TEST(sessions_have_nothing_in_common),
+          TEST(a_quiet_stream_is_pinged),
           TEST(a_slow_client_gets_all_in_order_and_nothing_is_taken_early),
           TEST(D23_a_posted_cancel_ends_the_request),
           TEST(D23_a_lost_stream_ends_the_session_and_its_handlers),
