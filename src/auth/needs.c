@@ -64,7 +64,9 @@ add_body(const mcp_guard *guard, const mcp_http_request *request, struct mcpi_bu
     mcp_doc *doc;
     int r;
 
-    r = mcpi_doc_parse(guard->mem, request->body, request->body_length, &limits, &doc);
+    /* as the endpoint reads it: what it serves must not need nothing here */
+    r = mcpi_doc_parse_lenient(guard->mem, request->body, request->body_length, &limits,
+                               &doc);
     if (r < 0)
         return r == MCP_E_NOMEM ? r : 0;
     r = add_message(guard, mcp_doc_root(doc), into);

@@ -84,7 +84,8 @@ enum mcpi_warning {
     MCPI_WARN_INVALID = 8,
     MCPI_WARN_GARBLED = 16,
     MCPI_WARN_FAILED = 32,
-    MCPI_WARN_SHARE = 64
+    MCPI_WARN_SHARE = 64,
+    MCPI_WARN_REPAIRED = 128
 };
 
 #define MCPI_WARN_ONCE(peer, bit, ...)                                    \

@@ -15,6 +15,7 @@
 #include "core/peer.h"
 #include "core/renew.h"
 #include "core/subscription.h"
+#include "json/value.h"
 
 struct receipt {
     struct mcpi_peer *peer;
@@ -437,6 +438,9 @@ mcpi_peer_receive(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
     else
         mcpi_rpc_read(mcp_doc_root(doc), &in.rpc);
     in.rpc.doc = doc;
+    if (mcpi_doc_is_repaired(doc))
+        MCPI_WARN_ONCE(peer, MCPI_WARN_REPAIRED,
+                       "a message held half of a surrogate pair, read as U+FFFD");
     if (peer->state < MCPI_PEER_DRAINING) {
         switch (in.rpc.kind) {
         case MCPI_RPC_REQUEST:

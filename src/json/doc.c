@@ -16,6 +16,10 @@
  * pass over the values, and not at all if there are too few of them to be too deep. The
  * same pass finds out which large objects name a key twice, while there is an allocator
  * and an owner to write the answer down; small ones are looked at when somebody asks.
+ *
+ * yyjson refuses half of a surrogate pair. What a peer wrote is then repaired and read a
+ * second time: a text without a fault pays nothing for that. What half it was is lost, so
+ * a string that holds U+FFFD is marked, and is not an id.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -23,8 +27,12 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "json/surrogate.h"
 #include "json/value.h"
 #include "json/yy.h"
+
+#define BOM "\xEF\xBB\xBF"
+#define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 
 #define DEFAULT_MAX_BYTES ((size_t)64 << 20)
 #define DEFAULT_MAX_DEPTH 128
@@ -43,6 +51,7 @@
 
 struct mcp_doc {
     atomic_uint refs;
+    bool repaired;
     const mcp_allocator *mem;
     const yyjson_val *root;
     void *spill;  /* the values, if there was no room for them */
@@ -59,9 +68,10 @@ struct block {
     void *values; /* its header, then; the text is behind them */
     size_t room;  /* bytes there, as far as yyjson needs to know */
     void *spill;
-    size_t bytes;
-    size_t wipe; /* of the one with the text */
+    size_t bytes, own_bytes; /* in all; without the spill */
+    size_t wipe;             /* of the one with the text */
     char *text;
+    bool repaired;
 };
 
 struct rules {
@@ -69,6 +79,7 @@ struct rules {
     size_t max_depth;
     bool unique_keys;
     bool secret;
+    bool lenient;
 };
 
 /* ---- memory for yyjson ----------------------------------------------------- */
@@ -307,8 +318,9 @@ block_init(struct block *block, const mcp_allocator *mem, const char *text, size
     block->mem = mem;
     block->room = count > 0 ? SIZE_MAX : room; /* it is enough, whatever it asks for */
     block->spill = NULL;
-    block->bytes = room + len + YYJSON_PADDING_SIZE;
+    block->bytes = block->own_bytes = room + len + YYJSON_PADDING_SIZE;
     block->wipe = 0;
+    block->repaired = false;
     block->values = mcpi_alloc(mem, block->bytes);
     if (!block->values)
         return false;
@@ -330,18 +342,61 @@ block_to_doc(const struct block *block, const yyjson_val *root)
     doc->spill = block->spill;
     doc->bytes = block->bytes;
     doc->wipe = block->wipe;
+    doc->repaired = block->repaired;
     return doc;
 }
 
-static int
-block_read(struct block *block, size_t len, const struct rules *rules,
-           mcp_doc **ret_doc, mcp_error *err)
+/* Reading has failed: the text again, with each half of a surrogate pair replaced. False:
+ * there is none. */
+static bool
+block_repair(struct block *block, const char *text, size_t len)
+{
+    memcpy(block->text, text, len);
+    if (mcpi_surrogates_repair(block->text, len) == 0)
+        return false;
+    mcpi_free(block->mem, block->spill);
+    block->spill = NULL;
+    block->bytes = block->own_bytes;
+    block->repaired = true;
+    return true;
+}
+
+static void
+repaired_mark(yyjson_val *v)
+{
+    for (const yyjson_val *end = mcpi_yy_next(v); v < end; v++) {
+        if (mcpi_yy_type(v) == YYJSON_TYPE_STR &&
+            memmem(v->uni.str, mcpi_yy_len(v), REPLACEMENT, sizeof(REPLACEMENT) - 1))
+            v->tag |= MCPI_YY_REPAIRED;
+    }
+}
+
+static yyjson_doc *
+block_values(struct block *block, const char *text, size_t len,
+             const struct rules *rules, yyjson_read_err *ret_fault)
 {
     const yyjson_alc alc = {room_malloc, room_realloc, room_free, block};
+    yyjson_doc *parsed;
+
+    parsed = yyjson_read_opts(block->text, len, YYJSON_READ_INSITU, &alc, ret_fault);
+    if (parsed || !rules->lenient ||
+        ret_fault->code != YYJSON_READ_ERROR_INVALID_STRING ||
+        !block_repair(block, text, len))
+        return parsed;
+    parsed = yyjson_read_opts(block->text, len, YYJSON_READ_INSITU, &alc, ret_fault);
+    if (parsed)
+        repaired_mark(parsed->root);
+    return parsed;
+}
+
+static int
+block_read(struct block *block, const char *text, size_t len, const struct rules *rules,
+           mcp_doc **ret_doc, mcp_error *err)
+{
     yyjson_read_err fault;
     yyjson_doc *parsed;
 
-    parsed = yyjson_read_opts(block->text, len, YYJSON_READ_INSITU, &alc, &fault);
+    parsed = block_values(block, text, len, rules, &fault);
     if (parsed) {
         yyjson_val *root = parsed->root;
 
@@ -366,11 +421,16 @@ doc_parse(const mcp_allocator *mem, const char *text, size_t len,
     if (len > rules->max_bytes || len > SIZE_MAX / 16)
         return mcpi_error_set(err, MCP_E_LIMIT, "%zu bytes of JSON are more than %zu",
                               len, rules->max_bytes);
+    if (rules->lenient && len >= sizeof(BOM) - 1 &&
+        memcmp(text, BOM, sizeof(BOM) - 1) == 0) {
+        text += sizeof(BOM) - 1;
+        len -= sizeof(BOM) - 1;
+    }
     if (!block_init(&block, mem, text, len))
         return mcpi_error_set(err, MCP_E_NOMEM, "out of memory");
     if (rules->secret)
         block.wipe = block.bytes;
-    r = block_read(&block, len, rules, &doc, err);
+    r = block_read(&block, text, len, rules, &doc, err);
     if (r < 0) {
         mcpi_free(mem, block.spill);
         explicit_bzero(block.values, block.wipe);
@@ -386,7 +446,7 @@ mcp_doc_parse(const char *text, size_t length, const mcp_json_options *opt,
               mcp_doc **ret_doc, mcp_error *err)
 {
     mcp_json_options options;
-    struct rules rules;
+    struct rules rules = {.secret = false};
 
     if ((!text && length > 0) || !ret_doc)
         return mcpi_error_set(err, MCP_E_INVAL, "no text, or nowhere to put it");
@@ -398,7 +458,6 @@ mcp_doc_parse(const char *text, size_t length, const mcp_json_options *opt,
     rules.max_bytes = options.max_bytes ? options.max_bytes : DEFAULT_MAX_BYTES;
     rules.max_depth = options.max_depth ? options.max_depth : DEFAULT_MAX_DEPTH;
     rules.unique_keys = options.unique_keys;
-    rules.secret = false;
     return doc_parse(mcpi_mem_or_malloc(options.allocator), text, length, &rules,
                      ret_doc, err);
 }
@@ -458,6 +517,29 @@ mcpi_doc_parse(const mcp_allocator *mem, const char *text, size_t len,
     struct rules rules = rules_of(limits);
 
     return doc_parse(mcpi_mem_or_malloc(mem), text, len, &rules, ret_doc, NULL);
+}
+
+int
+mcpi_doc_parse_lenient(const mcp_allocator *mem, const char *text, size_t len,
+                       const struct mcpi_json_limits *limits, mcp_doc **ret_doc)
+{
+    struct rules rules = rules_of(limits);
+
+    rules.lenient = true;
+    return doc_parse(mcpi_mem_or_malloc(mem), text, len, &rules, ret_doc, NULL);
+}
+
+bool
+mcpi_doc_is_repaired(const mcp_doc *doc)
+{
+    return doc && doc->repaired;
+}
+
+bool
+mcpi_json_is_repaired(const mcp_json *string)
+{
+    return mcp_json_get_type(string) == MCP_JSON_STRING &&
+           (mcpi_yy(string)->tag & MCPI_YY_REPAIRED);
 }
 
 int

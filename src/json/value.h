@@ -25,7 +25,17 @@ struct mcpi_json_limits {
 int mcpi_doc_parse(const mcp_allocator *mem, const char *text, size_t len,
                    const struct mcpi_json_limits *limits, mcp_doc **ret_doc);
 
-/* The same of what may be a secret: texts and keys are wiped when the document is freed,
+/* Parse what a peer sent: a byte order mark in front is passed over, and an escape that
+ * is half of a surrogate pair ("\ud83d" alone) reads as U+FFFD. */
+int mcpi_doc_parse_lenient(const mcp_allocator *mem, const char *text, size_t len,
+                           const struct mcpi_json_limits *limits, mcp_doc **ret_doc);
+bool mcpi_doc_is_repaired(const mcp_doc *doc); /* it held such halves */
+
+/* May this string have been another one, before its document was repaired? Then nothing
+ * may be found by it. */
+bool mcpi_json_is_repaired(const mcp_json *string);
+
+/* Like mcpi_doc_parse, of what may be a secret: texts and keys are wiped when the document is freed,
  * or was none. */
 int mcpi_doc_parse_secret(const mcp_allocator *mem, const char *text, size_t len,
                           const struct mcpi_json_limits *limits, mcp_doc **ret_doc);

@@ -18,6 +18,10 @@
  * names a key twice. yyjson has no use for an object's subtype. */
 #define MCPI_YY_DUPLICATES ((uint64_t)1 << YYJSON_TYPE_BIT)
 
+/* Set in the tag of a string that holds U+FFFD, if its document had half of a surrogate
+ * pair somewhere. yyjson knows one subtype of a string, which is the other bit. */
+#define MCPI_YY_REPAIRED ((uint64_t)2 << YYJSON_TYPE_BIT)
+
 /* Pairs are compared up to here: 2016 at most. */
 #define MCPI_YY_PAIRWISE 64
 

@@ -509,8 +509,8 @@ serve_post(struct session *s, struct mcpi_turn *turn, const struct mcpi_http_in 
 
     r = mcpi_endpoint_keep_headers(endpoint, in, &arrival);
     if (r == 0)
-        r = mcpi_doc_parse(endpoint->mem, in->body, in->body_len, &limits,
-                           &arrival.take_doc);
+        r = mcpi_doc_parse_lenient(endpoint->mem, in->body, in->body_len, &limits,
+                                   &arrival.take_doc);
     if (r < 0) {
         refuse_text(endpoint, turn, r);
         return;

@@ -110,7 +110,8 @@ post_parse(struct post *post)
     const struct mcpi_http_in *in = post->in;
     int r;
 
-    r = mcpi_doc_parse(endpoint->mem, in->body, in->body_len, &limits, &post->doc);
+    r = mcpi_doc_parse_lenient(endpoint->mem, in->body, in->body_len, &limits,
+                               &post->doc);
     if (r == MCP_E_SYNTAX)
         return post_refuse(post, 400, MCPI_RPC_PARSE_ERROR, "Parse error");
     if (r == MCP_E_LIMIT && in->body_len > limits.max_bytes)

@@ -189,7 +189,7 @@ message_read(struct mcpi_http_reply *reply, const char *text, size_t len,
     mcp_doc *doc;
     int r;
 
-    r = mcpi_doc_parse(reply->mem, text, len, &limits, &doc);
+    r = mcpi_doc_parse_lenient(reply->mem, text, len, &limits, &doc);
     if (reply->came)
         message_show(reply, text, len, r);
     if (r == MCP_E_SYNTAX) {
@@ -303,19 +303,26 @@ body_pass_over(const struct mcpi_http_reply *reply)
     return mcpi_http_reply_is_error(reply) ? MCP_E_HTTP : MCP_E_LIMIT;
 }
 
-/* The body without what may stand before its text; NULL: there is no text. */
+/* The body without what may stand before its text; NULL: there is no text. A parser wants
+ * the byte order mark: it passes over one, and not over two. */
 static const char *
-body_text(const struct mcpi_buf *body, size_t *ret_len)
+body_text(const struct mcpi_buf *body, bool keep_bom, size_t *ret_len)
 {
-    const size_t bom = sizeof(BOM) - 1;
-    size_t at = 0;
+    size_t bom = sizeof(BOM) - 1, at;
 
-    if (body->len >= bom && memcmp(body->data, BOM, bom) == 0)
-        at = bom;
-    while (at < body->len && body->data[at] && strchr(" \t\r\n", body->data[at]))
-        at++;
+    if (body->len < bom || memcmp(body->data, BOM, bom) != 0)
+        bom = 0;
+    for (at = bom; at < body->len; at++) {
+        if (!body->data[at] || !strchr(" \t\r\n", body->data[at]))
+            break;
+    }
+    *ret_len = 0;
+    if (at == body->len)
+        return NULL;
+    if (bom > 0 && keep_bom)
+        at = 0;
     *ret_len = body->len - at;
-    return at < body->len ? body->data + at : NULL;
+    return body->data + at;
 }
 
 /* An error whose text is no object is no message: only its beginning is of interest. */
@@ -331,7 +338,7 @@ error_keep(struct mcpi_http_reply *reply, const char *data, size_t len)
     if (first > len)
         first = len;
     mcpi_buf_append(body, data, first);
-    text = body_text(body, &text_len);
+    text = body_text(body, false, &text_len);
     if (len > first && (!text || *text != '{'))
         return body_pass_over(reply);
     mcpi_buf_append(body, data + first, len - first);
@@ -362,7 +369,7 @@ mcpi_http_reply_body(struct mcpi_http_reply *reply, const char *data, size_t len
 static const char *
 body_remark(const struct mcpi_http_reply *reply, size_t *ret_len)
 {
-    const char *text = body_text(&reply->body, ret_len);
+    const char *text = body_text(&reply->body, false, ret_len);
 
     if (reply->has_remark)
         return text;
@@ -463,7 +470,7 @@ body_read(struct mcpi_http_reply *reply, mcp_doc **ret_doc)
     size_t len;
     int r;
 
-    text = body_text(&reply->body, &len);
+    text = body_text(&reply->body, true, &len);
     if (!text) {
         *ret_doc = NULL;
         if (!is_error && reply->kind != MCPI_REPLY_EVENTS)

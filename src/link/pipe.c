@@ -63,7 +63,7 @@ pipe_dispatch(struct mcpi_pipe *pipe, const char *text, size_t len, int64_t now)
     struct mcpi_arrival arrival = {0};
     int r;
 
-    r = mcpi_doc_parse(pipe->mem, text, len, &limits, &arrival.take_doc);
+    r = mcpi_doc_parse_lenient(pipe->mem, text, len, &limits, &arrival.take_doc);
     if (r == 0) {
         mcpi_engine_came(pipe->engine, text, len);
         mcpi_peer_receive(pipe->peer, &arrival, now);

@@ -69,7 +69,7 @@ mcpi_id_read(const mcp_json *value)
             id.kind = MCPI_ID_INT;
         else if (mcp_json_to_uint64(value, &id.unsign) == 0)
             id.kind = MCPI_ID_UINT;
-    } else if (type == MCP_JSON_STRING) {
+    } else if (type == MCP_JSON_STRING && !mcpi_json_is_repaired(value)) {
         id = mcpi_id_string(mcp_json_string(value, ""), mcp_json_string_length(value));
     }
     return id;

@@ -39,8 +39,8 @@ struct mcpi_id {
 struct mcpi_id mcpi_id_int(int64_t number);
 struct mcpi_id mcpi_id_string(const char *text, size_t len);
 
-/* The id a JSON value spells; NONE for null, booleans, fractions, arrays, objects,
- * NULL. */
+/* The id a JSON value spells; NONE for null, booleans, fractions, arrays, objects, NULL,
+ * and for a string that may have been another one (mcpi_json_is_repaired). */
 struct mcpi_id mcpi_id_read(const mcp_json *value);
 
 /* The key form; see above. Text stays borrowed. */

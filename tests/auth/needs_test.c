@@ -57,6 +57,11 @@ what_is_asked_for_is_told_by_its_body(void **state)
     see(&w, NOTE("notifications/x", "{}"), seen, "notifications/x ");
     see(&w, "[" REQUEST("1", "tools/list", "{}") "]", seen, "-");
     see(&w, "{", seen, "-");
+    /* as it is served: what a strict reader refuses must not pass for nothing */
+    see(&w, REQUEST("1", "prompts/get", "{\"name\":\"p\",\"x\":\"\\ud83d\"}"), seen,
+        "prompts/get p");
+    see(&w, "\xef\xbb\xbf" REQUEST("1", "prompts/get", "{\"name\":\"q\"}"), seen,
+        "prompts/get q");
     see(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", seen, "-");
     memset(big, ' ', sizeof(big) - 1); /* a stranger's is not read for courtesy */
     memcpy(big, REQUEST("1", "tools/list", "{}"),

@@ -35,9 +35,8 @@ static const struct bad envelopes[] = {
     {"a trailing comma", "{\"jsonrpc\":\"2.0\",}", -32700, NULL},
     {"not UTF-8", MESSAGE("\"id\":5000,\"method\":\"\xff\xfe\""), -32700, NULL},
     {"overlong UTF-8", MESSAGE("\"id\":5000,\"method\":\"\xc0\xaf\""), -32700, NULL},
-    {"half a surrogate pair", MESSAGE("\"id\":5000,\"method\":\"\\ud800\""), -32700,
+    {"an id with half a surrogate pair", MESSAGE("\"id\":\"\\ud800\"," METHOD), -32600,
      NULL},
-    {"a byte order mark", "\xef\xbb\xbf" LEGACY_CALL("5000"), -32700, NULL},
     {"too deep", REQUEST("5000", "tools/call", "{\"x\":" NESTED_144 CLOSED_144 "}"),
      -32600, NULL},
     {"an empty batch", "[]", -32600, NULL},
@@ -263,6 +262,111 @@ C4_C11_client_is_not_drawn_into_conversation_by_nonsense(void **state)
     world_close(&w);
 }
 
+/* ---- what is good enough --------------------------------------------------- */
+
+#define HALF "\\ud83d"
+#define U_FFFD "\xef\xbf\xbd"
+
+static void
+half_of_a_surrogate_pair_costs_a_server_one_warning(void **state)
+{
+    static const char line[] = REQUEST("5000", "tools/call",
+                                       "{\"name\":\"cut " HALF "\"}");
+    const mcp_json *params;
+    struct world w;
+
+    (void)state;
+    world_start(&w, MCPI_ERA_LEGACY);
+    world_run(&w);
+    world_forget(&w);
+    world_inject(&w, CLIENT, line);
+    world_run(&w);
+    params = world_job(&w, SERVER)->x->rpc.params;
+    assert_true(mcp_json_is_string(mcp_json_get(params, "name"), "cut " U_FFFD));
+    assert_true(world_logged(&w, 'W', "surrogate"));
+    job_finish(&w, world_job(&w, SERVER), "{}");
+    world_forget(&w);
+    world_inject(&w, CLIENT, line);
+    world_run(&w);
+    assert_false(world_logged(&w, 'W', "surrogate"));
+    assert_int_equal(w.closed[SERVER], 0);
+    world_close(&w);
+}
+
+/* A result for the one request that the server works on, with something in front. */
+static void
+inject_result(struct world *w, const char *before, const char *result)
+{
+    const struct mcpi_id *id = &world_job(w, SERVER)->x->rpc.id;
+    char line[300];
+
+    assert_int_equal(id->kind, MCPI_ID_INT);
+    (void)snprintf(line, sizeof(line),
+                   "%s{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":%s}", before,
+                   (int)id->number, result);
+    world_inject(w, SERVER, line);
+    world_run(w);
+}
+
+static void
+half_of_a_surrogate_pair_costs_a_client_one_warning(void **state)
+{
+    struct outcome out;
+    struct world w;
+
+    world_start(&w, *(enum mcpi_era *)*state);
+    world_plain_call(&w, &out);
+    world_run(&w);
+    inject_result(&w, "", "{\"x\":\"" HALF "\"}");
+    assert_int_equal(out.done, 1);
+    assert_int_equal(out.status, 0);
+    assert_string_equal(out.result, "{\"x\":\"" U_FFFD "\"}");
+    assert_true(world_logged(&w, 'W', "surrogate"));
+    outcome_done(&out);
+    world_close(&w);
+}
+
+/* Two ids that were different may read the same now. */
+static void
+A12_an_id_with_half_of_a_surrogate_pair_matches_nothing(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_start(&w, MCPI_ERA_LEGACY);
+    world_run(&w);
+    world_inject(&w, CLIENT, LEGACY_CALL("\"" U_FFFD "\""));
+    world_inject(&w, CLIENT, CANCEL("\"" HALF "\""));
+    world_run(&w);
+    assert_int_equal(world_job(&w, SERVER)->told, 0);
+    world_inject(&w, CLIENT, CANCEL("\"" U_FFFD "\""));
+    world_run(&w);
+    assert_int_equal(world_job(&w, SERVER)->told, 1);
+    world_close(&w);
+}
+
+static void
+a_byte_order_mark_in_front_is_passed_over(void **state)
+{
+    struct outcome out;
+    struct world w;
+
+    (void)state;
+    world_start(&w, MCPI_ERA_MODERN);
+    world_inject(&w, CLIENT, "\xef\xbb\xbf" MODERN_CALL("5000"));
+    world_run(&w);
+    job_finish(&w, world_job(&w, SERVER), "{}");
+    world_plain_call(&w, &out);
+    world_run(&w);
+    inject_result(&w, "\xef\xbb\xbf", "{}");
+    assert_int_equal(out.done, 1);
+    assert_int_equal(out.status, 0);
+    outcome_done(&out);
+    world_close(&w);
+}
+
+/* ---------------------------------------------------------------------------- */
+
 static void
 C11_bad_message_is_reported(void **state)
 {
@@ -413,6 +517,10 @@ TEST_MAIN(IN_BOTH_ERAS(C11_server_gives_bad_messages_the_right_error_or_none),
           TEST(modern_server_answers_bad_stamps_with_the_right_error),
           TEST(legacy_server_does_not_know_unknown_methods),
           IN_BOTH_ERAS(C4_C11_client_is_not_drawn_into_conversation_by_nonsense),
+          TEST(half_of_a_surrogate_pair_costs_a_server_one_warning),
+          IN_BOTH_ERAS(half_of_a_surrogate_pair_costs_a_client_one_warning),
+          TEST(A12_an_id_with_half_of_a_surrogate_pair_matches_nothing),
+          TEST(a_byte_order_mark_in_front_is_passed_over),
           IN_BOTH_ERAS(C11_bad_message_is_reported),
           TEST(C11_oversized_line_is_refused_and_the_next_one_served),
           TEST(line_with_a_NUL_byte_is_a_parse_error),

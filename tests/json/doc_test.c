@@ -542,6 +542,114 @@ a_secret_is_wiped(void **state)
     test_mem_done(&mem);
 }
 
+/* ---- what a peer sent ------------------------------------------------------ */
+
+/* Parsed leniently and printed again; NULL: it was not JSON. */
+static mcp_doc *
+lenient(const char *text, size_t len)
+{
+    mcp_doc *doc = NULL;
+    int r = mcpi_doc_parse_lenient(NULL, text, len, &limits, &doc);
+
+    assert_int_equal(r, doc ? 0 : MCP_E_SYNTAX);
+    return doc;
+}
+
+static void
+reads_leniently(const char *text, const char *expected)
+{
+    mcp_doc *doc = lenient(text, strlen(text));
+    char *printed;
+    size_t len;
+
+    assert_non_null(doc);
+    assert_int_equal(mcp_json_print(mcp_doc_root(doc), false, NULL, &printed, &len), 0);
+    assert_string_equal(printed, expected);
+    mcp_text_free(printed, NULL);
+    mcp_doc_free(doc);
+}
+
+static void
+half_of_a_surrogate_pair_from_a_peer_reads_as_U_FFFD(void **state)
+{
+    (void)state;
+    reads_leniently("[\"a\\ud83d\",\"\\ude00b\",\"\\ud83d\\ude00\"]",
+                    "[\"a\xef\xbf\xbd\",\"\xef\xbf\xbd"
+                    "b\",\"\xf0\x9f\x98\x80\"]");
+    reads_leniently("{\"k\\udc00\":1}", "{\"k\xef\xbf\xbd\":1}");
+    assert_int_equal(STATUS("\"\\ud83d\""), MCP_E_SYNTAX); /* everybody else's */
+    assert_null(lenient("[\"\\ud83d\",]", 11));
+    assert_null(lenient("\"\\ud83d\xff\"", 9));
+    assert_null(lenient("\"\\x\"", 4));
+}
+
+static void
+a_byte_order_mark_from_a_peer_is_passed_over(void **state)
+{
+    (void)state;
+    reads_leniently("\xef\xbb\xbf{\"a\":1}", "{\"a\":1}");
+    assert_int_equal(STATUS("\xef\xbb\xbf{\"a\":1}"), MCP_E_SYNTAX);
+    assert_null(lenient("\xef\xbb\xbf", 3));
+    assert_null(lenient("\xef\xbb{}", 4));
+    assert_null(lenient("\xef\xbb\xbf\xef\xbb\xbf{}", 8));
+}
+
+static void
+a_string_that_may_have_been_another_is_marked(void **state)
+{
+    static const char broken[] = "[\"\\ud83d\",\"\xef\xbf\xbd\",\"plain\",1]";
+    static const char whole[] = "[\"\xef\xbf\xbd\",\"\\ufffd\"]";
+    const mcp_json *root;
+    mcp_doc *doc;
+
+    (void)state;
+    doc = lenient(broken, sizeof(broken) - 1);
+    root = mcp_doc_root(doc);
+    assert_true(mcpi_doc_is_repaired(doc));
+    assert_true(mcpi_json_is_repaired(mcp_json_at(root, 0)));
+    assert_true(mcpi_json_is_repaired(mcp_json_at(root, 1))); /* nobody knows */
+    assert_false(mcpi_json_is_repaired(mcp_json_at(root, 2)));
+    assert_false(mcpi_json_is_repaired(mcp_json_at(root, 3)));
+    assert_true(mcp_json_equal(mcp_json_at(root, 0), mcp_json_at(root, 1)));
+    mcp_doc_free(doc);
+    doc = lenient(whole, sizeof(whole) - 1);
+    root = mcp_doc_root(doc);
+    assert_false(mcpi_doc_is_repaired(doc));
+    assert_false(mcpi_json_is_repaired(mcp_json_at(root, 0)));
+    assert_false(mcpi_json_is_repaired(mcp_json_at(root, 1)));
+    mcp_doc_free(doc);
+    assert_false(mcpi_doc_is_repaired(NULL));
+}
+
+/* The first reading spills over, and the second one does, too. */
+static void
+a_repaired_text_of_short_values_may_spill(void **state)
+{
+    enum { COUNT = 5000 };
+    char *text = malloc(2 * COUNT + 16);
+    struct test_mem mem;
+    mcp_doc *doc;
+    size_t len = 0;
+
+    (void)state;
+    assert_non_null(text);
+    test_mem_init(&mem);
+    text[len++] = '[';
+    for (int i = 0; i < COUNT; i++) {
+        text[len++] = '1';
+        text[len++] = ',';
+    }
+    memcpy(text + len, "\"\\ud83d\"]", 9);
+    len += 9;
+    assert_int_equal(mcpi_doc_parse_lenient(&mem.allocator, text, len, &limits, &doc),
+                     0);
+    assert_int_equal(mcp_json_count(mcp_doc_root(doc)), COUNT + 1);
+    assert_true(mcpi_doc_bytes(doc) < 64 * (size_t)COUNT);
+    mcp_doc_free(doc);
+    test_mem_done(&mem);
+    free(text);
+}
+
 TEST_MAIN(TEST(a_secret_is_wiped), TEST(every_kind_of_value_is_read),
           TEST(text_is_copied), TEST(values_have_as_much_room_as_they_need),
           TEST(text_that_breaks_off_has_room_too),
@@ -560,4 +668,8 @@ TEST_MAIN(TEST(a_secret_is_wiped), TEST(every_kind_of_value_is_read),
           TEST(texts_of_all_lengths_are_read_whole),
           TEST(parsing_survives_any_failed_allocation),
           TEST(failed_parse_leaves_nothing_behind),
-          TEST(last_owner_frees_on_any_thread), TEST(no_document_has_no_root))
+          TEST(last_owner_frees_on_any_thread), TEST(no_document_has_no_root),
+          TEST(half_of_a_surrogate_pair_from_a_peer_reads_as_U_FFFD),
+          TEST(a_byte_order_mark_from_a_peer_is_passed_over),
+          TEST(a_string_that_may_have_been_another_is_marked),
+          TEST(a_repaired_text_of_short_values_may_spill))

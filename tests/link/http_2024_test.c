@@ -569,6 +569,25 @@ what_is_no_message_is_refused_and_nothing_else_is_lost(void **state)
     site_free(s);
 }
 
+static void
+half_of_a_surrogate_pair_is_served(void **state)
+{
+    struct site *s = site_new();
+    struct carrier c;
+
+    (void)state;
+    site_greet(s, &c);
+    assert_int_equal(site_post(s, &c,
+                               REQUEST("2", "tools/call",
+                                       "{\"name\":\"echo\",\"arguments\":"
+                                       "{\"a\":\"\\ud83d\"}}")),
+                     202);
+    assert_int_equal(carrier_heard(&c, "\"id\":2,\"result\""), 1);
+    mcpi_turn_gone(&c.turn);
+    carrier_done(&c);
+    site_free(s);
+}
+
 static int
 site_ask(struct site *s, enum mcpi_http_method method, const char *target,
          const mcp_http_field *fields)
@@ -769,6 +788,7 @@ TEST_MAIN(TEST(the_first_event_names_where_to_post),
           TEST(D23_D25_a_cancel_that_arrives_first_ends_its_request),
           TEST(too_many_sessions_are_turned_away),
           TEST(what_is_no_message_is_refused_and_nothing_else_is_lost),
+          TEST(half_of_a_surrogate_pair_is_served),
           TEST(other_methods_and_types_are_refused),
           TEST(it_is_not_served_unless_asked_for),
           TEST(a_session_of_another_loop_is_looked_for_there),

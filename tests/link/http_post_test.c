@@ -74,6 +74,26 @@ what_is_no_message_is_refused_with_its_code(void **state)
 }
 
 static void
+half_of_a_surrogate_pair_or_a_byte_order_mark_is_no_reason_to_refuse(void **state)
+{
+    static const struct row rows[] = {
+        {MODERN T, "\xef\xbb\xbf" MODERN_CALL("1"), 200, 0, "1"},
+        {MODERN T,
+         REQUEST("2", "tools/call",
+                 "{\"name\":\"t\",\"arguments\":{\"a\":\"\\ud83d\"}," STAMP "}"),
+         200, 0, "2"},
+    };
+    struct front f;
+
+    (void)state;
+    front_init(&f);
+    front_open(&f);
+    CHECK_ALL(&f, rows);
+    assert_int_equal(f.served, 2);
+    front_close(&f);
+}
+
+static void
 what_is_too_deep_or_too_long_is_refused(void **state)
 {
     char deep[600];
@@ -903,6 +923,7 @@ nobody_touches_a_turn_that_was_answered(void **state)
 }
 
 TEST_MAIN(TEST(what_is_no_message_is_refused_with_its_code),
+          TEST(half_of_a_surrogate_pair_or_a_byte_order_mark_is_no_reason_to_refuse),
           TEST(what_is_too_deep_or_too_long_is_refused),
           TEST(the_era_is_what_header_and_stamp_say),
           TEST(a_version_that_is_not_served_is_answered_with_those_that_are),

@@ -260,6 +260,17 @@ a_json_body_is_one_message(void **state)
     READS(201, JSON, ANSWER, .heard = ANSWER " ");
 }
 
+#define CUT RESULT("1", "{\"a\":\"\\ud83d\"}")
+#define MENDED RESULT("1", "{\"a\":\"\xef\xbf\xbd\"}")
+
+static void
+half_of_a_surrogate_pair_reads_as_U_FFFD(void **state)
+{
+    (void)state;
+    READS(200, JSON, CUT, .heard = MENDED " ");
+    READS(200, EVENTS, "data: " CUT "\n\n", .heard = MENDED " ");
+}
+
 static void
 a_type_may_have_parameters_and_capitals(void **state)
 {
@@ -1045,7 +1056,8 @@ what_comes_is_shown_as_it_stands_there_and_first(void **state)
 }
 
 TEST_MAIN(
-    TEST(a_json_body_is_one_message), TEST(a_type_may_have_parameters_and_capitals),
+    TEST(a_json_body_is_one_message), TEST(half_of_a_surrogate_pair_reads_as_U_FFFD),
+    TEST(a_type_may_have_parameters_and_capitals),
     TEST(D10_a_body_of_another_type_is_no_answer),
     TEST(D10_a_type_without_end_is_no_answer),
     TEST(D10_json_that_is_no_message_is_no_answer), TEST(D10_a_batch_is_no_answer),
