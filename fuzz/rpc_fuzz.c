@@ -19,10 +19,17 @@ check(bool holds)
         abort();
 }
 
+/* Nothing is found by such an id. */
+static bool
+is_no_id(const struct mcpi_id *id)
+{
+    return id->kind == MCPI_ID_NONE || id->kind == MCPI_ID_REAL;
+}
+
 static bool
 id_equal(const struct mcpi_id *a, const struct mcpi_id *b)
 {
-    return mcpi_id_same(a, b) || (a->kind == MCPI_ID_NONE && b->kind == MCPI_ID_NONE);
+    return mcpi_id_same(a, b) || (is_no_id(a) && a->kind == b->kind);
 }
 
 /* Folding twice is folding once; equal keys have equal hashes; an id can be shown. */
@@ -38,7 +45,7 @@ check_id(const struct mcpi_id *id)
 
     check(id_equal(&folded, &twice));
     check(strlen(mcpi_id_show(id, shown)) < MCPI_ID_SHOWN);
-    if (id->kind == MCPI_ID_NONE)
+    if (is_no_id(id))
         return;
     mcpi_map_init(&map, NULL, seed);
     check(mcpi_id_hash(&map, &folded) == mcpi_id_hash(&map, &twice));
@@ -111,6 +118,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mcpi_rpc_read(mcp_doc_root(doc), &rpc);
     check_id(&rpc.id);
     check_meta(rpc.params);
+    check(rpc.id.kind != MCPI_ID_REAL || rpc.fault_answerable);
     if (rpc.kind == MCPI_RPC_INVALID)
         check(rpc.fault != 0 && rpc.fault_text && *rpc.fault_text);
     else

@@ -3,11 +3,15 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "json/value.h"
+
+/* Above it a double may stand for several integers. */
+#define EXACT_MAX 9007199254740992.0
 
 #define INT64_DIGITS 19 /* of 9223372036854775807 */
 
@@ -17,6 +21,7 @@ static const uint64_t kind_salt[] = {
     [MCPI_ID_INT] = 0,
     [MCPI_ID_UINT] = UINT64_C(0x9e3779b97f4a7c15),
     [MCPI_ID_STRING] = UINT64_C(0xc2b2ae3d27d4eb4f),
+    [MCPI_ID_REAL] = 0,
 };
 
 /* The int64 that this text is the shortest decimal spelling of; false: of none. */
@@ -76,6 +81,20 @@ mcpi_id_read(const mcp_json *value)
 }
 
 struct mcpi_id
+mcpi_id_read_refused(const mcp_json *value)
+{
+    struct mcpi_id id = {.kind = MCPI_ID_NONE};
+    double real = mcp_json_number(value, 0);
+
+    if (mcp_json_get_type(value) != MCP_JSON_REAL || fabs(real) >= EXACT_MAX ||
+        real != trunc(real))
+        return id;
+    id.kind = MCPI_ID_REAL;
+    id.real = real;
+    return id;
+}
+
+struct mcpi_id
 mcpi_id_fold(struct mcpi_id id)
 {
     int64_t number;
@@ -99,6 +118,7 @@ mcpi_id_same(const struct mcpi_id *a, const struct mcpi_id *b)
         return a->len == b->len &&
                (a->len == 0 || memcmp(a->text, b->text, a->len) == 0);
     case MCPI_ID_NONE:
+    case MCPI_ID_REAL:
         break;
     }
     return false;
@@ -147,6 +167,9 @@ mcpi_id_write(struct mcpi_buf *buf, const struct mcpi_id *id)
         assert(r != MCP_E_INVAL);
         (void)r; /* what else can fail is the buffer's, and stays there */
         return;
+    case MCPI_ID_REAL:
+        (void)mcpi_json_write_real(buf, id->real); /* it is finite */
+        return;
     case MCPI_ID_NONE:
         return;
     }
@@ -172,6 +195,9 @@ mcpi_id_show(const struct mcpi_id *id, char into[MCPI_ID_SHOWN])
         memcpy(into + len, tail, sizeof tail);
         if (len == 1 + id->len)
             into[len + 1] = '\0'; /* all of it: no dots */
+        break;
+    case MCPI_ID_REAL:
+        snprintf(into, MCPI_ID_SHOWN, "%.1f", id->real);
         break;
     case MCPI_ID_NONE:
         memcpy(into, "none", sizeof "none");

@@ -22,7 +22,8 @@ enum mcpi_id_kind {
     MCPI_ID_NONE = 0, /* absent, or not an id */
     MCPI_ID_INT,      /* int64 */
     MCPI_ID_UINT,     /* above INT64_MAX, up to UINT64_MAX */
-    MCPI_ID_STRING
+    MCPI_ID_STRING,
+    MCPI_ID_REAL /* an integer spelled as a fraction, 1.0: matches nothing; see below */
 };
 
 /* A view: text is borrowed from whoever made it. */
@@ -32,6 +33,7 @@ struct mcpi_id {
         int64_t number;   /* INT */
         uint64_t unsign;  /* UINT */
         const char *text; /* STRING; need not be terminated */
+        double real;      /* REAL */
     };
     size_t len; /* STRING, else 0 */
 };
@@ -43,10 +45,16 @@ struct mcpi_id mcpi_id_string(const char *text, size_t len);
  * and for a string that may have been another one (mcpi_json_is_repaired). */
 struct mcpi_id mcpi_id_read(const mcp_json *value);
 
+/* The id to refuse a message under that has no id to serve it by: REAL for an integer
+ * that is spelled as a fraction, up to 2^53, so that whoever sent it finds its request
+ * again; else NONE. The schemas have integers as ids, and JSON Schema calls 1.0 one. */
+struct mcpi_id mcpi_id_read_refused(const mcp_json *value);
+
 /* The key form; see above. Text stays borrowed. */
 struct mcpi_id mcpi_id_fold(struct mcpi_id id);
 
-/* Both already folded: same key? NONE equals nothing, not even itself. */
+/* Both already folded: same key? NONE and REAL equal nothing, not even
+ * themselves. */
 bool mcpi_id_same(const struct mcpi_id *a, const struct mcpi_id *b);
 
 /* Hash of a folded id under a map's seed. */

@@ -5,7 +5,7 @@
  * is due to what is no message follows from what it tried to be: nobody answers what
  * names a method and has no id (a notification, F16) or carries a result or an error (a
  * response); whoever sent anything else may be waiting. An id is given back only if it
- * is the one id of the message: from an envelope that names a key twice none is taken.
+ * is the one id of the message: from an envelope that names it twice none is taken.
  */
 #include "wire/rpc.h"
 
@@ -16,7 +16,8 @@
 
 struct envelope {
     const mcp_json *jsonrpc, *id, *method, *params, *result, *error;
-    bool duplicates;
+    bool duplicates; /* it names a key twice */
+    bool has_id;     /* and this one once */
 };
 
 /* The slot of a member, or NULL for one that is not ours. */
@@ -47,6 +48,7 @@ envelope_read(struct envelope *e, const mcp_json *root)
     const mcp_json **slot;
     mcp_json_iterator it;
     unsigned others = 0;
+    size_t ids = 0;
 
     *e = (struct envelope){.jsonrpc = NULL};
     for (it = mcp_json_each(root); mcp_json_next(&it);) {
@@ -54,11 +56,13 @@ envelope_read(struct envelope *e, const mcp_json *root)
                              mcp_json_string_length(it.key));
         if (!slot)
             others++;
-        else if (*slot)
-            e->duplicates = true;
-        else
+        else if (!*slot)
             *slot = it.value;
+        else
+            e->duplicates = true;
+        ids += slot == &e->id;
     }
+    e->has_id = ids == 1;
     if (others > 1 && !e->duplicates)
         e->duplicates = mcpi_json_has_duplicates(root);
 }
@@ -154,12 +158,11 @@ rpc_read_object(struct mcpi_rpc *rpc, const struct envelope *e)
     rpc->method_len = mcp_json_string_length(e->method);
     if (rpc->method_name)
         rpc->method = mcpi_method_find(rpc->method_name, rpc->method_len);
-    if (e->duplicates) {
+    if (e->has_id)
+        rpc->id = mcpi_id_read(e->id);
+    if (e->duplicates)
         rpc_fault(rpc, MCPI_RPC_INVALID_REQUEST, "the message names a key twice");
-        return;
-    }
-    rpc->id = mcpi_id_read(e->id);
-    if (!mcp_json_is_string(e->jsonrpc, "2.0"))
+    else if (!mcp_json_is_string(e->jsonrpc, "2.0"))
         rpc_fault(rpc, MCPI_RPC_INVALID_REQUEST, "jsonrpc must be \"2.0\"");
     else if (!!e->method + !!e->result + !!e->error != 1)
         rpc_fault(rpc, MCPI_RPC_INVALID_REQUEST,
@@ -183,6 +186,8 @@ mcpi_rpc_read(const mcp_json *root, struct mcpi_rpc *ret)
         rpc_read_object(ret, &e);
         ret->fault_answerable = ret->kind == MCPI_RPC_INVALID &&
                                 envelope_expects_answer(&e);
+        if (ret->fault_answerable && e.has_id && ret->id.kind == MCPI_ID_NONE)
+            ret->id = mcpi_id_read_refused(e.id);
         return;
     }
     if (mcp_json_get_type(root) == MCP_JSON_ARRAY)

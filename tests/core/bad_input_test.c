@@ -58,8 +58,8 @@ static const struct bad envelopes[] = {
     {"id null", MESSAGE("\"id\":null," METHOD), -32600, NULL},
     {"id true", MESSAGE("\"id\":true," METHOD), -32600, NULL},
     {"id a fraction", MESSAGE("\"id\":1.5," METHOD), -32600, NULL},
-    {"id 1.0", MESSAGE("\"id\":1.0," METHOD), -32600, NULL},
-    {"id an exponent", MESSAGE("\"id\":1e3," METHOD), -32600, NULL},
+    {"id 1.0", MESSAGE("\"id\":1.0," METHOD), -32600, "1.0"},
+    {"id an exponent", MESSAGE("\"id\":1e3," METHOD), -32600, "1000.0"},
     {"id beyond 64 bits", MESSAGE("\"id\":18446744073709551616," METHOD), -32600, NULL},
     {"id an array", MESSAGE("\"id\":[5000]," METHOD), -32600, NULL},
     {"id an object", MESSAGE("\"id\":{}," METHOD), -32600, NULL},
@@ -67,11 +67,11 @@ static const struct bad envelopes[] = {
     {"params a string", REQUEST("5000", "tools/call", "\"x\""), -32602, "5000"},
     {"params null", REQUEST("5000", "tools/call", "null"), -32602, "5000"},
     {"id twice", MESSAGE("\"id\":5000,\"id\":6," METHOD), -32600, NULL},
-    {"method twice", MESSAGE("\"id\":5000," METHOD "," METHOD), -32600, NULL},
+    {"method twice", MESSAGE("\"id\":5000," METHOD "," METHOD), -32600, "5000"},
     {"params twice", MESSAGE("\"id\":5000," METHOD ",\"params\":{},\"params\":{}"),
-     -32600, NULL},
+     -32600, "5000"},
     {"an unknown member twice", MESSAGE("\"id\":5000," METHOD ",\"x\":1,\"x\":2"),
-     -32600, NULL},
+     -32600, "5000"},
     {"a key of params twice", REQUEST("5000", "tools/call", "{\"name\":1,\"name\":2}"),
      -32602, "5000"},
     {"_meta twice", REQUEST("5000", "tools/call", "{\"_meta\":{},\"_meta\":{}}"),
@@ -326,6 +326,22 @@ half_of_a_surrogate_pair_costs_a_client_one_warning(void **state)
     world_close(&w);
 }
 
+static void
+an_answer_that_names_a_key_twice_ends_its_call(void **state)
+{
+    struct outcome out;
+    struct world w;
+
+    world_start(&w, *(enum mcpi_era *)*state);
+    world_plain_call(&w, &out);
+    world_run(&w);
+    inject_result(&w, "", "{},\"result\":{}");
+    assert_int_equal(out.done, 1);
+    assert_int_equal(out.status, MCP_E_PROTO);
+    outcome_done(&out);
+    world_close(&w);
+}
+
 /* Two ids that were different may read the same now. */
 static void
 A12_an_id_with_half_of_a_surrogate_pair_matches_nothing(void **state)
@@ -519,6 +535,7 @@ TEST_MAIN(IN_BOTH_ERAS(C11_server_gives_bad_messages_the_right_error_or_none),
           IN_BOTH_ERAS(C4_C11_client_is_not_drawn_into_conversation_by_nonsense),
           TEST(half_of_a_surrogate_pair_costs_a_server_one_warning),
           IN_BOTH_ERAS(half_of_a_surrogate_pair_costs_a_client_one_warning),
+          IN_BOTH_ERAS(an_answer_that_names_a_key_twice_ends_its_call),
           TEST(A12_an_id_with_half_of_a_surrogate_pair_matches_nothing),
           TEST(a_byte_order_mark_in_front_is_passed_over),
           IN_BOTH_ERAS(C11_bad_message_is_reported),

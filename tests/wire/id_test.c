@@ -266,6 +266,49 @@ A12_what_is_no_id_matches_nothing(void **state)
     close_fixture(&f);
 }
 
+/* As JSON, or NULL: it is not given back. */
+static void
+given_back(struct fixture *f, const char *text, const char *expected)
+{
+    struct mcpi_id id, one = mcpi_id_int(1);
+
+    mcp_doc_free(f->doc);
+    f->doc = NULL;
+    assert_int_equal(mcp_doc_parse(text, strlen(text), NULL, &f->doc, NULL), 0);
+    id = mcpi_id_read_refused(mcp_doc_root(f->doc));
+    assert_int_equal(id.kind, expected ? MCPI_ID_REAL : MCPI_ID_NONE);
+    assert_false(mcpi_id_same(&id, &one));
+    assert_false(mcpi_id_same(&id, &id));
+    if (!expected)
+        return;
+    mcpi_buf_clear(&f->buf);
+    mcpi_id_write(&f->buf, &id);
+    assert_int_equal(f->buf.len, strlen(expected));
+    assert_memory_equal(f->buf.data, expected, f->buf.len);
+}
+
+/* The schemas allow integers, and JSON Schema calls 1.0 one. */
+static void
+A12_an_integer_spelled_as_a_fraction_is_only_given_back(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    open_fixture(&f);
+    given_back(&f, "1.0", "1.0");
+    given_back(&f, "-2.0", "-2.0");
+    given_back(&f, "1e3", "1000.0");
+    given_back(&f, "9007199254740991.0", "9007199254740991.0");
+    given_back(&f, "9007199254740992.0", NULL); /* it may have been another */
+    given_back(&f, "18446744073709551616", NULL);
+    given_back(&f, "1.5", NULL);
+    given_back(&f, "1e300", NULL);
+    given_back(&f, "null", NULL);
+    given_back(&f, "[1.0]", NULL);
+    assert_int_equal(mcpi_id_read_refused(NULL).kind, MCPI_ID_NONE);
+    close_fixture(&f);
+}
+
 static void
 an_id_is_shown_short_and_printable(void **state)
 {
@@ -311,4 +354,5 @@ TEST_MAIN(TEST(A2_an_id_is_written_as_it_was_read),
           TEST(a_number_and_the_string_of_its_bytes_hash_apart),
           TEST(A10_large_ids_stay_apart), TEST(A11_zero_and_empty_are_ids),
           TEST(A12_what_is_no_id_matches_nothing),
+          TEST(A12_an_integer_spelled_as_a_fraction_is_only_given_back),
           TEST(an_id_is_shown_short_and_printable), TEST(a_failed_buffer_takes_no_id))

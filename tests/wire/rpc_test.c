@@ -218,9 +218,28 @@ A12_a_request_whose_id_is_none_is_answered_without(void **state)
         {"{" V "\"id\":null,\"method\":\"ping\"}", -32600, true, MCPI_ID_NONE},
         {"{" V "\"id\":true,\"method\":\"ping\"}", -32600, true, MCPI_ID_NONE},
         {"{" V "\"id\":1.5,\"method\":\"ping\"}", -32600, true, MCPI_ID_NONE},
-        {"{" V "\"id\":1e3,\"method\":\"ping\"}", -32600, true, MCPI_ID_NONE},
+        {"{" V "\"id\":1e300,\"method\":\"ping\"}", -32600, true, MCPI_ID_NONE},
+        {"{" V "\"id\":9007199254740992.0,\"method\":\"ping\"}", -32600, true,
+         MCPI_ID_NONE},
         {"{" V "\"id\":[1],\"method\":\"ping\"}", -32600, true, MCPI_ID_NONE},
         {"{" V "\"id\":{},\"method\":\"ping\"}", -32600, true, MCPI_ID_NONE},
+    };
+
+    (void)state;
+    ASSERT_REFUSED(rows);
+}
+
+static void
+A12_an_integer_spelled_as_a_fraction_is_given_back_with_the_refusal(void **state)
+{
+    static const struct bad rows[] = {
+        {"{" V "\"id\":1.0,\"method\":\"ping\"}", -32600, true, MCPI_ID_REAL},
+        {"{" V "\"id\":-1e3,\"method\":\"ping\"}", -32600, true, MCPI_ID_REAL},
+        {"{" V "\"id\":9007199254740991.0,\"method\":\"ping\"}", -32600, true,
+         MCPI_ID_REAL},
+        {"{" V "\"id\":1.0,\"result\":{}}", -32600, false, MCPI_ID_NONE},
+        {"{" V "\"id\":1.0,\"id\":1.0,\"method\":\"ping\"}", -32600, true,
+         MCPI_ID_NONE},
     };
 
     (void)state;
@@ -312,17 +331,28 @@ a_bad_response_is_not_answered(void **state)
 }
 
 static void
-a_key_named_twice_is_refused_and_no_id_trusted(void **state)
+a_message_that_names_its_id_twice_has_none(void **state)
 {
     static const struct bad rows[] = {
         {"{" V "\"id\":1,\"id\":2,\"method\":\"x\"}", -32600, true, MCPI_ID_NONE},
-        {"{" V V "\"id\":1,\"method\":\"x\"}", -32600, true, MCPI_ID_NONE},
-        {"{" V "\"id\":1,\"method\":\"x\",\"method\":\"y\"}", -32600, true,
-         MCPI_ID_NONE},
-        {"{" V "\"id\":1,\"method\":\"x\",\"a\":1,\"b\":1,\"a\":1}", -32600, true,
-         MCPI_ID_NONE},
-        {"{" V "\"id\":1,\"result\":{},\"result\":{}}", -32600, false, MCPI_ID_NONE},
+        {"{" V "\"id\":1,\"id\":1,\"result\":{}}", -32600, false, MCPI_ID_NONE},
         {"{" V "\"id\":1,\"i\\u0064\":2,\"method\":\"x\"}", -32600, true, MCPI_ID_NONE},
+    };
+
+    (void)state;
+    ASSERT_REFUSED(rows);
+}
+
+static void
+another_key_named_twice_is_refused_with_the_id(void **state)
+{
+    static const struct bad rows[] = {
+        {"{" V V "\"id\":1,\"method\":\"x\"}", -32600, true, MCPI_ID_INT},
+        {"{" V "\"id\":1,\"method\":\"x\",\"method\":\"y\"}", -32600, true,
+         MCPI_ID_INT},
+        {"{" V "\"id\":1,\"method\":\"x\",\"a\":1,\"b\":1,\"a\":1}", -32600, true,
+         MCPI_ID_INT},
+        {"{" V "\"id\":1,\"result\":{},\"result\":{}}", -32600, false, MCPI_ID_INT},
     };
 
     (void)state;
@@ -487,11 +517,13 @@ TEST_MAIN(TEST(a_request_is_read), TEST(a_notification_is_read), TEST(a_result_i
           TEST(an_error_is_read), TEST(A13_an_error_without_an_id_is_a_message),
           TEST(a_bad_request_is_answered_with_its_id),
           TEST(A12_a_request_whose_id_is_none_is_answered_without),
+          TEST(A12_an_integer_spelled_as_a_fraction_is_given_back_with_the_refusal),
           TEST(what_is_no_message_at_all_is_answered_without_an_id),
           TEST(F15_a_bad_notification_is_not_answered),
           TEST(what_is_invalid_still_tells_the_method_it_names),
           TEST(a_bad_response_is_not_answered),
-          TEST(a_key_named_twice_is_refused_and_no_id_trusted),
+          TEST(a_message_that_names_its_id_twice_has_none),
+          TEST(another_key_named_twice_is_refused_with_the_id),
           TEST(a_missing_document_is_no_message),
           TEST(A2_envelopes_begin_with_the_id_verbatim),
           TEST(an_error_is_written_whole),
