@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../tests/support/rebuild.h"
+#include "wire/broken.h"
 #include "wire/meta.h"
 #include "wire/rpc.h"
 #include "json/value.h"
@@ -107,16 +108,42 @@ check_message(const struct mcpi_rpc *rpc)
     mcpi_buf_done(&buf);
 }
 
+/* What is told of a broken text is what would be read of it, were it whole. rpc NULL: there
+ * is no such thing. */
+static void
+check_broken(const char *text, size_t len, const struct mcpi_rpc *rpc)
+{
+    struct mcpi_rpc broken;
+
+    mcpi_broken_read(NULL, text, len, MCPI_RPC_PARSE_ERROR, "why", &broken);
+    check(broken.kind == MCPI_RPC_INVALID && broken.fault_unparsed);
+    check((broken.doc != NULL) == (broken.id.kind != MCPI_ID_NONE));
+    check(broken.doc || broken.fault_answerable);
+    check_id(&broken.id);
+    if (rpc && rpc->id.kind == MCPI_ID_REAL)
+        check(broken.id.kind == MCPI_ID_NONE || broken.id.real == rpc->id.real);
+    else if (rpc)
+        check(broken.id.kind == MCPI_ID_NONE || id_equal(&broken.id, &rpc->id));
+    mcp_doc_free(broken.doc);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    const char *text = (const char *)data;
     struct mcpi_rpc rpc;
     mcp_doc *doc = NULL;
 
-    if (mcp_doc_parse((const char *)data, size, NULL, &doc, NULL) != 0)
+    if (mcp_doc_parse(text, size, NULL, &doc, NULL) != 0) {
+        check_broken(text, size, NULL);
         return 0;
+    }
     mcpi_rpc_read(mcp_doc_root(doc), &rpc);
     check_id(&rpc.id);
+    check_broken(text, size, &rpc);
+    for (size_t len = size / 2; rpc.id.kind != MCPI_ID_NONE && len < size;
+         len += 1 + len / 8)
+        check_broken(text, len, &rpc);
     check_meta(rpc.params);
     check(rpc.id.kind != MCPI_ID_REAL || rpc.fault_answerable);
     if (rpc.kind == MCPI_RPC_INVALID)

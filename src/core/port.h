@@ -129,7 +129,7 @@ struct mcpi_outlet *mcpi_peer_outlet(const struct mcpi_peer *peer);
 
 /* A message that came in. */
 struct mcpi_arrival {
-    mcp_doc *take_doc;
+    mcp_doc *take_doc;          /* may be NULL if rpc says what it was */
     const struct mcpi_rpc *rpc; /* what was read of it; NULL: nobody has yet */
     struct mcpi_leg *leg;       /* came on this leg's own stream; NULL: look up by id */
     struct mcpi_outlet *outlet; /* where its answer goes; NULL: the peer's own */
@@ -145,7 +145,9 @@ struct mcpi_arrival {
 };
 
 /* Hand a message up. Takes the document in every case and never fails the link; if
- * it was a request, its outlet will get an answer or be settled. */
+ * it was a request, its outlet will get an answer or be settled. What is no message is
+ * handed up as MCPI_RPC_INVALID (C11): it is logged, refused if an answer is due, and ends
+ * the leg that it tried to answer; nothing else is lost. */
 void mcpi_peer_receive(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
                        int64_t now);
 
@@ -167,11 +169,6 @@ int mcpi_peer_expect(struct mcpi_peer *peer, struct mcpi_expected *message,
                      int64_t now);
 /* Nothing if it was not announced. */
 void mcpi_expected_done(struct mcpi_expected *message);
-
-/* Something came that is no message (C11): rpc_code says what, why is for the log. A
- * server answers it with an error that has no id; nothing else is lost. */
-void mcpi_peer_garbled(struct mcpi_peer *peer, int rpc_code, const char *why,
-                       int64_t now);
 
 /* EOF: nothing more will come, writing may still work. Drains, then closes (F28). */
 void mcpi_peer_input_ended(struct mcpi_peer *peer, int64_t now);

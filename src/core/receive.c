@@ -374,15 +374,23 @@ receive_may_answer(const struct receipt *in)
     return receive_may_ask(in->peer) && in->rpc.id.kind != MCPI_ID_NONE;
 }
 
+/* The leg that it tried to answer: whoever waits for it must not wait for ever. */
+static struct mcpi_leg *
+receive_invalid_leg(const struct receipt *in)
+{
+    if (in->rpc.fault_answerable || in->rpc.method_name)
+        return NULL;
+    return receive_leg(in);
+}
+
 static void
 receive_invalid(const struct receipt *in)
 {
-    bool answer = !in->rpc.fault_answerable && !in->rpc.method_name;
-    struct mcpi_leg *leg = answer ? receive_leg(in) : NULL;
+    struct mcpi_leg *leg = receive_invalid_leg(in);
     struct mcpi_refusal why;
 
     if (leg) {
-        receive_for_leg(in, leg); /* whoever waits for it must not wait for ever */
+        receive_for_leg(in, leg);
         return;
     }
     mcpi_refuse(&why, in->rpc.fault, "%s", in->rpc.fault_text);
@@ -393,21 +401,24 @@ receive_invalid(const struct receipt *in)
                        in->rpc.fault_text);
 }
 
-void
-mcpi_peer_garbled(struct mcpi_peer *peer, int rpc_code, const char *why, int64_t now)
+/* Not even JSON, or more of it than is read; but its id may be told. */
+static void
+receive_unparsed(const struct receipt *in)
 {
-    struct mcpi_id none = {0};
-    struct mcpi_refusal refusal;
+    struct mcpi_engine *e = in->peer->engine;
+    struct mcpi_refusal why;
+    struct mcpi_leg *leg;
 
-    mcpi_engine_at(peer->engine, now);
-    if (peer->state >= MCPI_PEER_DRAINING)
-        return;
-    MCPI_WARN_ONCE(peer, MCPI_WARN_GARBLED, "not a message: %s", why);
-    mcpi_refuse(&refusal, rpc_code, "%s", why);
-    if (peer->engine->role == MCPI_SERVER)
-        mcpi_refusal_push(peer->outlet, &none, &refusal);
-    if (peer->engine->router->garbled)
-        peer->engine->router->garbled(peer->engine->router_user, peer);
+    MCPI_WARN_ONCE(in->peer, MCPI_WARN_GARBLED, "not a message: %s",
+                   in->rpc.fault_text);
+    if (e->router->garbled)
+        e->router->garbled(e->router_user, in->peer);
+    leg = receive_invalid_leg(in);
+    mcpi_refuse(&why, in->rpc.fault, "%s", in->rpc.fault_text);
+    if (leg)
+        receive_for_leg(in, leg);
+    else if (in->rpc.fault_answerable && receive_may_answer(in))
+        mcpi_refusal_push(in->outlet, &in->rpc.id, &why);
 }
 
 /* We are on our way out: who asks now must not wait for an answer that never comes. */
@@ -457,7 +468,10 @@ mcpi_peer_receive(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
             receive_answer(&in);
             break;
         case MCPI_RPC_INVALID:
-            receive_invalid(&in);
+            if (in.rpc.fault_unparsed)
+                receive_unparsed(&in);
+            else
+                receive_invalid(&in);
             break;
         }
     } else {

@@ -1,7 +1,7 @@
 /* pipe.c - messages over one ordered byte stream */
 #include "link/pipe.h"
 
-#include "wire/rpc.h"
+#include "wire/broken.h"
 #include "json/value.h"
 
 int
@@ -47,34 +47,44 @@ mcpi_pipe_space(struct mcpi_pipe *pipe, size_t *ret_room)
     return mcpi_line_space(&pipe->in, ret_room);
 }
 
-/* It is shown first: who answers what came must not be seen to do so before. */
 static void
-pipe_garbled(struct mcpi_pipe *pipe, int rpc_code, const char *why, const char *text,
-             size_t len, int64_t now)
+pipe_receive(struct mcpi_pipe *pipe, const struct mcpi_rpc *rpc, int64_t now)
 {
-    mcpi_engine_tell_garbled(pipe->engine, why, text, len);
-    mcpi_peer_garbled(pipe->peer, rpc_code, why, now);
+    const struct mcpi_arrival arrival = {.take_doc = rpc->doc, .rpc = rpc};
+
+    mcpi_peer_receive(pipe->peer, &arrival, now);
 }
 
+/* It is shown first: who answers what came must not be seen to do so before. */
 static void
 pipe_dispatch(struct mcpi_pipe *pipe, const char *text, size_t len, int64_t now)
 {
     const struct mcpi_json_limits limits = {pipe->max_bytes, pipe->max_depth};
-    struct mcpi_arrival arrival = {0};
+    struct mcpi_rpc rpc;
     int r;
 
-    r = mcpi_doc_parse_lenient(pipe->mem, text, len, &limits, &arrival.take_doc);
-    if (r == 0) {
-        mcpi_engine_came(pipe->engine, text, len);
-        mcpi_peer_receive(pipe->peer, &arrival, now);
-    } else if (r == MCP_E_SYNTAX) {
-        pipe_garbled(pipe, MCPI_RPC_PARSE_ERROR, "Parse error", text, len, now);
-    } else if (r == MCP_E_LIMIT) {
-        pipe_garbled(pipe, MCPI_RPC_INVALID_REQUEST, "Invalid request: nested too deep",
-                     text, len, now);
-    } else {
+    r = mcpi_rpc_parse(pipe->mem, text, len, &limits, &rpc);
+    if (r == MCP_E_NOMEM) {
         mcpi_peer_fail(pipe->peer, r, "no memory to read a message");
+        return;
     }
+    if (r == 0)
+        mcpi_engine_came(pipe->engine, text, len);
+    else
+        mcpi_engine_tell_garbled(pipe->engine, rpc.fault_text, text, len);
+    pipe_receive(pipe, &rpc, now);
+}
+
+/* Of a line that was too long there is its beginning. */
+static void
+pipe_dispatch_long(struct mcpi_pipe *pipe, const char *text, size_t len, int64_t now)
+{
+    struct mcpi_rpc rpc;
+
+    mcpi_broken_read(pipe->mem, text, len, MCPI_RPC_INVALID_REQUEST,
+                     "Invalid request: message too long", &rpc);
+    mcpi_engine_tell_garbled(pipe->engine, rpc.fault_text, "", 0);
+    pipe_receive(pipe, &rpc, now);
 }
 
 void
@@ -90,9 +100,21 @@ mcpi_pipe_filled(struct mcpi_pipe *pipe, size_t len, int64_t now)
         if (r > 0)
             pipe_dispatch(pipe, text, text_len, now);
         else
-            pipe_garbled(pipe, MCPI_RPC_INVALID_REQUEST,
-                         "Invalid request: message too long", "", 0, now);
+            pipe_dispatch_long(pipe, text, text_len, now);
     }
+}
+
+/* Half of a message at the end: its id is not looked for. What ends with the input is all
+ * calls, because the peer is gone, and nobody may be there to hear an answer. */
+static void
+pipe_dispatch_half(struct mcpi_pipe *pipe, const char *text, size_t len, int64_t now)
+{
+    struct mcpi_rpc rpc;
+
+    mcpi_broken_read(pipe->mem, "", 0, MCPI_RPC_PARSE_ERROR,
+                     "Parse error: the input ends in the middle of a message", &rpc);
+    mcpi_engine_tell_garbled(pipe->engine, rpc.fault_text, text, len);
+    pipe_receive(pipe, &rpc, now);
 }
 
 void
@@ -101,9 +123,8 @@ mcpi_pipe_ended(struct mcpi_pipe *pipe, int64_t now)
     const struct mcpi_line *in = &pipe->in;
 
     if (mcpi_line_partial(in))
-        pipe_garbled(pipe, MCPI_RPC_PARSE_ERROR,
-                     "Parse error: the input ends in the middle of a message",
-                     in->buf.data + in->start, in->buf.len - in->start, now);
+        pipe_dispatch_half(pipe, in->buf.data + in->start, in->buf.len - in->start,
+                           now);
     mcpi_peer_input_ended(pipe->peer, now);
 }
 

@@ -103,12 +103,10 @@ mcpi_line_next(struct mcpi_line *line, const char **ret_text, size_t *ret_len)
         line_restart(line, line->start + len + 1);
         if (len > 0 && data[len - 1] == '\r')
             len--;
-        if (!skipped && len > line->max)
-            return MCP_E_LIMIT;
         if (!skipped && len > 0) {
             *ret_text = data;
             *ret_len = len;
-            return 1;
+            return len > line->max ? MCP_E_LIMIT : 1;
         }
         data = line->buf.data;
     }
@@ -117,6 +115,8 @@ mcpi_line_next(struct mcpi_line *line, const char **ret_text, size_t *ret_len)
         line_restart(line, line->buf.len);
     } else if (len > line->max && len - line->max > 1) { /* one more may be the CR */
         line->skipping = true;
+        *ret_text = line->buf.data + line->start;
+        *ret_len = len;
         line_restart(line, line->buf.len);
         return MCP_E_LIMIT;
     }

@@ -27,8 +27,9 @@ void mcpi_line_done(struct mcpi_line *line);
 char *mcpi_line_space(struct mcpi_line *line, size_t *ret_room);
 void mcpi_line_filled(struct mcpi_line *line, size_t len);
 
-/* 1: a line, borrowed until the next mcpi_line_space. 0: none yet. MCP_E_LIMIT: a
- * line was too long and has been dropped; call again. */
+/* 1: a line, borrowed until the next mcpi_line_space. 0: none yet. MCP_E_LIMIT: a line is
+ * too long and will be dropped; what there is of it so far is borrowed likewise. Call
+ * again. */
 int mcpi_line_next(struct mcpi_line *line, const char **ret_text, size_t *ret_len);
 
 /* Bytes of an unfinished line are waiting (to tell at EOF). */

@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "wire/broken.h"
 #include "json/value.h"
 
 struct envelope {
@@ -195,6 +196,28 @@ mcpi_rpc_read(const mcp_json *root, struct mcpi_rpc *ret)
     else
         rpc_fault(ret, MCPI_RPC_INVALID_REQUEST, "a message must be an object");
     ret->fault_answerable = true;
+}
+
+int
+mcpi_rpc_parse(const mcp_allocator *mem, const char *text, size_t len,
+               const struct mcpi_json_limits *limits, struct mcpi_rpc *ret)
+{
+    mcp_doc *doc;
+    int r;
+
+    r = mcpi_doc_parse_lenient(mem, text, len, limits, &doc);
+    if (r == 0) {
+        mcpi_rpc_read(mcp_doc_root(doc), ret);
+        ret->doc = doc;
+    } else if (r == MCP_E_SYNTAX) {
+        mcpi_broken_read(mem, text, len, MCPI_RPC_PARSE_ERROR, "Parse error", ret);
+    } else if (r == MCP_E_LIMIT) {
+        mcpi_broken_read(mem, text, len, MCPI_RPC_INVALID_REQUEST,
+                         len > limits->max_bytes ? "Invalid request: message too long"
+                                                 : "Invalid request: nested too deep",
+                         ret);
+    }
+    return r;
 }
 
 static void

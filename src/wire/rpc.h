@@ -55,7 +55,17 @@ struct mcpi_rpc {
     };
     bool fault_answerable; /* INVALID: an error is due, with the id if there is one: it
                               was neither a notification nor a response */
+    bool fault_unparsed;   /* INVALID: the text is not JSON, or is beyond a limit; id is
+                              what could still be told of it (wire/broken.h) */
 };
+
+struct mcpi_json_limits;
+
+/* What a peer sent, from its text. 0; or INVALID with MCP_E_SYNTAX or MCP_E_LIMIT, and
+ * ret->doc then only keeps the id, or is NULL; or MCP_E_NOMEM, and nothing is set. Free
+ * ret->doc. Lenient: see mcpi_doc_parse_lenient. */
+int mcpi_rpc_parse(const mcp_allocator *mem, const char *text, size_t len,
+                   const struct mcpi_json_limits *limits, struct mcpi_rpc *ret);
 
 void mcpi_rpc_read(const mcp_json *root, struct mcpi_rpc *ret);
 

@@ -33,12 +33,21 @@ static const struct bad envelopes[] = {
     {"two values", "{} {}", -32700, NULL},
     {"a single quote", "{'jsonrpc':'2.0'}", -32700, NULL},
     {"a trailing comma", "{\"jsonrpc\":\"2.0\",}", -32700, NULL},
-    {"not UTF-8", MESSAGE("\"id\":5000,\"method\":\"\xff\xfe\""), -32700, NULL},
-    {"overlong UTF-8", MESSAGE("\"id\":5000,\"method\":\"\xc0\xaf\""), -32700, NULL},
+    {"not UTF-8", MESSAGE("\"id\":5000,\"method\":\"\xff\xfe\""), -32700, "5000"},
+    {"overlong UTF-8", MESSAGE("\"id\":5000,\"method\":\"\xc0\xaf\""), -32700, "5000"},
     {"an id with half a surrogate pair", MESSAGE("\"id\":\"\\ud800\"," METHOD), -32600,
      NULL},
     {"too deep", REQUEST("5000", "tools/call", "{\"x\":" NESTED_144 CLOSED_144 "}"),
-     -32600, NULL},
+     -32600, "5000"},
+    {"NaN among params", REQUEST("5000", "tools/call", "{\"x\":NaN}"), -32700, "5000"},
+    {"NaN before the id", "{" METHOD ",\"params\":{\"x\":NaN},\"id\":5000}", -32700,
+     "5000"},
+    {"NaN and no id", NOTE("notifications/x", "{\"x\":NaN}"), -32700, NULL},
+    {"NaN and two ids", MESSAGE("\"id\":5000," METHOD ",\"x\":NaN,\"id\":6"), -32700,
+     NULL},
+    {"cut behind the id", "{\"jsonrpc\":\"2.0\",\"id\":5000," METHOD ",\"par", -32700,
+     "5000"},
+    {"NaN in an answer for nobody", RESULT("4711", "{\"x\":NaN}"), 0, NULL},
     {"an empty batch", "[]", -32600, NULL},
     {"a batch", "[" LEGACY_CALL("5000") "," LEGACY_CALL("6") "]", -32600, NULL},
     {"a number", "42", -32600, NULL},
@@ -298,7 +307,7 @@ static void
 inject_result(struct world *w, const char *before, const char *result)
 {
     const struct mcpi_id *id = &world_job(w, SERVER)->x->rpc.id;
-    char line[300];
+    char line[4000];
 
     assert_int_equal(id->kind, MCPI_ID_INT);
     (void)snprintf(line, sizeof(line),
@@ -339,6 +348,90 @@ an_answer_that_names_a_key_twice_ends_its_call(void **state)
     assert_int_equal(out.done, 1);
     assert_int_equal(out.status, MCP_E_PROTO);
     outcome_done(&out);
+    world_close(&w);
+}
+
+/* Whoever waits for it must not wait for ever; and nobody else ends with it. */
+static void
+an_answer_that_cannot_be_parsed_ends_its_call_and_no_other(void **state)
+{
+    static const char *const results[] = {
+        "{\"x\":NaN}",
+        "{\"x\":\"\xff\"}",
+        "{\"x\":" NESTED_144 CLOSED_144 "}",
+        "{\"x\":\"say \"hi\"\"}",
+        "{}}",
+    };
+    struct outcome out, other;
+    struct world w;
+
+    world_start(&w, *(enum mcpi_era *)*state);
+    for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++) {
+        world_plain_call(&w, &other);
+        world_run(&w);
+        world_plain_call(&w, &out);
+        world_run(&w);
+        inject_result(&w, "", results[i]);
+        if (out.done != 1 || out.status != MCP_E_PROTO)
+            fail_msg("%s: the call goes on", results[i]);
+        assert_int_equal(other.done, 0);
+        job_finish(&w, &w.jobs[SERVER][2 * i], "{}");
+        job_finish(&w, &w.jobs[SERVER][2 * i + 1], "{}"); /* late */
+        world_run(&w);
+        assert_int_equal(other.status, 0);
+        assert_int_equal(other.done, 1);
+        outcome_done(&out);
+        outcome_done(&other);
+    }
+    assert_int_equal(w.closed[CLIENT], 0);
+    world_close(&w);
+}
+
+/* No more of it is kept than its beginning. */
+static void
+C11_an_oversized_answer_ends_its_call(void **state)
+{
+    struct world_options opt = {.client_era = MCPI_ERA_LEGACY,
+                                .limits = {.message_bytes = 2000}};
+    struct outcome out;
+    char result[3000];
+    struct world w;
+
+    (void)state;
+    world_start_with(&w, &opt);
+    world_plain_call(&w, &out);
+    world_run(&w);
+    memset(result, 'x', sizeof(result));
+    memcpy(result, "{\"x\":\"", 6);
+    memcpy(result + sizeof(result) - 3, "\"}", 3);
+    inject_result(&w, "", result);
+    assert_int_equal(out.done, 1);
+    assert_int_equal(out.status, MCP_E_PROTO);
+    assert_int_equal(w.closed[CLIENT], 0);
+    outcome_done(&out);
+    world_close(&w);
+}
+
+static void
+C11_an_oversized_request_is_refused_under_its_id(void **state)
+{
+    struct world_options opt = {.client_era = MCPI_ERA_LEGACY,
+                                .limits = {.message_bytes = 2000}};
+    char line[3000];
+    struct world w;
+
+    (void)state;
+    world_start_with(&w, &opt);
+    world_run(&w);
+    world_forget(&w);
+    memset(line, 'x', sizeof(line) - 1);
+    line[sizeof(line) - 1] = '\0';
+    memcpy(line, LEGACY_CALL("5000"), strlen(LEGACY_CALL("5000")) - 3);
+    world_inject(&w, CLIENT, line);
+    world_run(&w);
+    assert_int_equal(w.sent_count[SERVER], 1);
+    assert_non_null(
+        strstr(world_sent(&w, SERVER, 0), "\"id\":5000,\"error\":{\"code\":-32600"));
     world_close(&w);
 }
 
@@ -535,6 +628,9 @@ TEST_MAIN(IN_BOTH_ERAS(C11_server_gives_bad_messages_the_right_error_or_none),
           IN_BOTH_ERAS(C4_C11_client_is_not_drawn_into_conversation_by_nonsense),
           TEST(half_of_a_surrogate_pair_costs_a_server_one_warning),
           IN_BOTH_ERAS(half_of_a_surrogate_pair_costs_a_client_one_warning),
+          IN_BOTH_ERAS(an_answer_that_cannot_be_parsed_ends_its_call_and_no_other),
+          TEST(C11_an_oversized_answer_ends_its_call),
+          TEST(C11_an_oversized_request_is_refused_under_its_id),
           IN_BOTH_ERAS(an_answer_that_names_a_key_twice_ends_its_call),
           TEST(A12_an_id_with_half_of_a_surrogate_pair_matches_nothing),
           TEST(a_byte_order_mark_in_front_is_passed_over),

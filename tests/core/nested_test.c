@@ -1,4 +1,5 @@
 /* nested_test.c - the legacy era's other direction: a server that asks its client */
+#include <stdio.h>
 #include <string.h>
 
 #include "support/messages.h"
@@ -74,6 +75,26 @@ J1_server_that_cancels_its_question_tells_the_client(void **state)
         check_parent_unharmed(&a);
         stop_asking(&a);
     }
+}
+
+static void
+an_answer_that_cannot_be_parsed_ends_the_question(void **state)
+{
+    struct asking a;
+    char line[100];
+
+    (void)state;
+    start_asking(&a, NULL);
+    (void)snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":NaN}",
+                   (int)world_job(&a.w, CLIENT)->x->rpc.id.number);
+    world_inject(&a.w, CLIENT, line);
+    world_run(&a.w);
+    assert_int_equal(a.asked.done, 1);
+    assert_int_equal(a.asked.status, MCP_E_PROTO);
+    assert_int_equal(a.w.sent_count[SERVER], 0); /* nobody answers an answer */
+    job_finish(&a.w, world_job(&a.w, CLIENT), "{}");
+    check_parent_unharmed(&a);
+    stop_asking(&a);
 }
 
 static void
@@ -586,6 +607,7 @@ request_that_rests_may_be_answered_without_a_run(void **state)
 }
 
 TEST_MAIN(TEST(J1_server_that_cancels_its_question_tells_the_client),
+          TEST(an_answer_that_cannot_be_parsed_ends_the_question),
           TEST(J1_server_whose_question_times_out_tells_the_client),
           TEST(J2_client_that_answers_an_abandoned_question_is_not_heard),
           TEST(J3_frame_cancels_only_what_its_sender_asked),

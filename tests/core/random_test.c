@@ -77,6 +77,7 @@ struct model {
     size_t received_count[2];
     mcpi_trace_fn *record; /* the world's */
     int balance[2][SLOTS]; /* requests to a side less its answers, by id; this life */
+    bool torn[2];          /* a line to a side is not what was written; this life */
     struct tally tally;
 };
 
@@ -173,6 +174,10 @@ judge(const struct sent *s, int status)
     case MCP_E_PEER:
         assert_true(m->doing == STEPPING && m->stepping == s->side && s->issued);
         return status == 0 ? ANSWERED : FAILED;
+    case MCP_E_PROTO: /* something was written into the middle of its answer */
+        assert_true(m->doing == STEPPING && m->stepping == s->side && s->issued);
+        assert_true(m->torn[s->side]);
+        return FAILED;
     case MCP_E_CANCELED:
         assert_true((m->doing == CANCELING && m->target == s) || parent_ended(s));
         return CANCELED;
@@ -199,7 +204,8 @@ on_done(void *user, struct mcpi_call *call, int status, const struct mcpi_rpc *a
     assert_int_equal(++s->done, 1);
     assert_false(s->ended);
     assert_ptr_equal(call, s->call);
-    assert_int_equal(answer != NULL, status == 0 || status == MCP_E_PEER);
+    assert_int_equal(answer != NULL,
+                     status == 0 || status == MCP_E_PEER || status == MCP_E_PROTO);
     if (answer)
         assert_true(same_key(&answer->id, &s->id));
     sent_end(s, status, judge(s, status));
@@ -264,12 +270,12 @@ saw_request(struct model *m, int side, const struct mcpi_rpc *rpc)
 {
     struct sent *s;
 
+    m->balance[1 - side][slot_of(&rpc->id)]++;
     if (rpc->method == MCPI_METHOD_INITIALIZE || rpc->method == MCPI_METHOD_DISCOVER)
         return;
     s = find_sent(m, side, &rpc->id, waits_to_be_issued);
     assert_non_null(s);
     check_order(m, s);
-    m->balance[1 - side][slot_of(&rpc->id)]++;
     s->issued = true;
     m->tally.issued++;
 }
@@ -324,11 +330,12 @@ is_refusal(const struct mcpi_rpc *rpc)
 static void
 saw_answer(struct model *m, int side, const struct mcpi_rpc *rpc)
 {
-    if (rpc->id.kind == MCPI_ID_NONE ||
-        mcp_json_get(rpc->result, "supportedVersions") ||
-        mcp_json_get(rpc->result, "serverInfo"))
+    if (rpc->id.kind == MCPI_ID_NONE)
         return;
     assert_true(--m->balance[side][slot_of(&rpc->id)] >= 0);
+    if (mcp_json_get(rpc->result, "supportedVersions") ||
+        mcp_json_get(rpc->result, "serverInfo"))
+        return;
     for (size_t i = 0; i < m->received_count[side] && !is_refusal(rpc); i++) {
         const struct mcpi_exchange *x = m->w.jobs[side][i].x;
         struct received *r = &m->received[side][i];
@@ -832,7 +839,9 @@ event_inject(struct model *m)
 
     if (!m->w.peer[side])
         return;
-    if (!one_in(m, 4)) /* else in the middle of whatever is being written */
+    if (one_in(m, 4)) /* in the middle of whatever is being written */
+        m->torn[1 - side] = true;
+    else
         run(m);
     if (!m->w.peer[side])
         return;
@@ -840,7 +849,8 @@ event_inject(struct model *m)
     snprintf(line, sizeof(line), "%.*s%d%s\n", (int)(mark - text), text, number,
              mark + 2);
     m->balance[1 - side][number]++; /* if it is a request, and arrives */
-    (void)m->w.link->inject(&m->w, side, line, strlen(line)); /* or a part of it */
+    if (m->w.link->inject(&m->w, side, line, strlen(line)) < strlen(line))
+        m->torn[1 - side] = true;
 }
 
 /* ---- a life ---------------------------------------------------------------- */
@@ -927,6 +937,7 @@ connect_again(struct model *m)
 
     assert_int_equal(m->w.link->open(&m->w, &opt), 0);
     memset(m->balance, 0, sizeof(m->balance));
+    memset(m->torn, 0, sizeof(m->torn));
     assert_int_equal(mcpi_peer_connect(m->w.peer[CLIENT], m->w.now), 0);
     check(m);
     if (!one_in(m, 3)) /* else the first calls wait behind the negotiation */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "support/endpoint.h"
+#include "wire/broken.h"
 
 enum { SHARED = MCPI_PRIVATE_IDS | MCPI_GONE_CANCELS | MCPI_NO_REQUESTS };
 
@@ -212,13 +213,15 @@ what_is_nobodys_outlet_keeps_nothing(void **state)
     struct mcpi_arrival arrival = {0};
     static const char text[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}";
     struct endpoint ep;
+    struct mcpi_rpc rpc;
 
     (void)state;
     endpoint_open(&ep, SHARED, NULL);
     assert_int_equal(mcp_doc_parse(text, strlen(text), NULL, &arrival.take_doc, NULL),
                      0);
     mcpi_peer_receive(ep.peer[0], &arrival, ep.now); /* without an outlet */
-    mcpi_peer_garbled(ep.peer[0], -32700, "nonsense", ep.now);
+    mcpi_broken_read(NULL, "x", 1, -32700, "nonsense", &rpc);
+    mcpi_peer_receive(ep.peer[0], &(struct mcpi_arrival){.rpc = &rpc}, ep.now);
     assert_true(mcpi_outlet_is_empty(mcpi_peer_outlet(ep.peer[0])));
     assert_int_equal(ep.peer[0]->answer_bytes, 0);
     check_well(&ep);

@@ -24,45 +24,48 @@
 
 static const struct line {
     const char *text;
-    size_t len; /* 0: as long as it looks */
-    int code;   /* of the error without an id; 0: nothing is said */
+    size_t len;     /* 0: as long as it looks */
+    int code;       /* of the error; 0: nothing is said */
+    const char *id; /* in that error; NULL: none */
 } lines[] = {
-    {"nonsense", 0, PARSE_ERROR},
-    {"{", 0, PARSE_ERROR},
-    {"}", 0, PARSE_ERROR},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"", 0, PARSE_ERROR},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}{}", 0, PARSE_ERROR},
-    {"[]", 0, INVALID_REQUEST},
-    {"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", 0, INVALID_REQUEST},
-    {"{}", 0, INVALID_REQUEST},
-    {"null", 0, INVALID_REQUEST},
-    {"42", 0, INVALID_REQUEST},
-    {"\"text\"", 0, INVALID_REQUEST},
-    {"\0", 1, PARSE_ERROR},
-    {"\0\0\0\0", 4, PARSE_ERROR},
-    {"{\"jsonrpc\":\"2.0\",\0\"id\":1}", 25, PARSE_ERROR},
-    {"\xff\xfe\xfd", 0, PARSE_ERROR},
-    {"\xef\xbb\xbf{}", 0, INVALID_REQUEST},
-    {"{\"jsonrpc\":\"2.0\",\"id\":\"\xc3\x28\",\"method\":\"ping\"}", 0, PARSE_ERROR},
+    {"nonsense", 0, PARSE_ERROR, NULL},
+    {"{", 0, PARSE_ERROR, NULL},
+    {"}", 0, PARSE_ERROR, NULL},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"", 0, PARSE_ERROR, "1"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",", 0, PARSE_ERROR, "1"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}{}", 0, PARSE_ERROR, "1"},
+    {"[]", 0, INVALID_REQUEST, NULL},
+    {"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", 0, INVALID_REQUEST, NULL},
+    {"{}", 0, INVALID_REQUEST, NULL},
+    {"null", 0, INVALID_REQUEST, NULL},
+    {"42", 0, INVALID_REQUEST, NULL},
+    {"\"text\"", 0, INVALID_REQUEST, NULL},
+    {"\0", 1, PARSE_ERROR, NULL},
+    {"\0\0\0\0", 4, PARSE_ERROR, NULL},
+    {"{\"jsonrpc\":\"2.0\",\0\"id\":1}", 25, PARSE_ERROR, NULL},
+    {"\xff\xfe\xfd", 0, PARSE_ERROR, NULL},
+    {"\xef\xbb\xbf{}", 0, INVALID_REQUEST, NULL},
+    {"{\"jsonrpc\":\"2.0\",\"id\":\"\xc3\x28\",\"method\":\"ping\"}", 0, PARSE_ERROR,
+     NULL},
     {"{\"jsonrpc\":\"2.0\",\"id\":\"\xed\xa0\x80\",\"method\":\"ping\"}", 0,
-     PARSE_ERROR},
-    {"{\"jsonrpc\":\"2.0\",\"id\":\"\\ud800\",\"method\":\"ping\"}", 0,
-     INVALID_REQUEST},
-    {"{\"jsonrpc\":\"2.0\",\"id\":NaN,\"method\":\"ping\"}", 0, PARSE_ERROR},
-    {"{\"jsonrpc\":\"2.0\",\"id\":true,\"method\":\"ping\"}", 0, INVALID_REQUEST},
-    {"{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", 0, INVALID_REQUEST},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", 0, INVALID_REQUEST},
-    {"", 0, 0},
-    {"\r", 0, 0},
+     PARSE_ERROR, NULL},
+    {"{\"jsonrpc\":\"2.0\",\"id\":\"\\ud800\",\"method\":\"ping\"}", 0, INVALID_REQUEST,
+     NULL},
+    {"{\"jsonrpc\":\"2.0\",\"id\":NaN,\"method\":\"ping\"}", 0, PARSE_ERROR, NULL},
+    {"{\"jsonrpc\":\"2.0\",\"id\":true,\"method\":\"ping\"}", 0, INVALID_REQUEST, NULL},
+    {"{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", 0, INVALID_REQUEST, NULL},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", 0, INVALID_REQUEST, NULL},
+    {"", 0, 0, NULL},
+    {"\r", 0, 0, NULL},
     /* frames and answers that fit to nothing are never replied to (F13, F15, F16) */
-    {NOTE("notifications/cancelled", "{}"), 0, 0},
-    {NOTE("notifications/cancelled", "{\"requestId\":4711}"), 0, 0},
-    {NOTE("notifications/cancelled", "{\"requestId\":true}"), 0, 0},
-    {NOTE("notifications/cancelled", "[]"), 0, 0},
-    {NOTE("notifications/nobody/knows", "{}"), 0, 0},
-    {RESULT("4711", "{}"), 0, 0},
-    {ERROR("4711", "-1"), 0, 0},
-    {ERROR("null", "-1"), 0, 0},
+    {NOTE("notifications/cancelled", "{}"), 0, 0, NULL},
+    {NOTE("notifications/cancelled", "{\"requestId\":4711}"), 0, 0, NULL},
+    {NOTE("notifications/cancelled", "{\"requestId\":true}"), 0, 0, NULL},
+    {NOTE("notifications/cancelled", "[]"), 0, 0, NULL},
+    {NOTE("notifications/nobody/knows", "{}"), 0, 0, NULL},
+    {RESULT("4711", "{}"), 0, 0, NULL},
+    {ERROR("4711", "-1"), 0, 0, NULL},
+    {ERROR("null", "-1"), 0, 0, NULL},
 };
 
 static void
@@ -78,7 +81,7 @@ C11_F13_F15_F16_nonsense_is_reported_and_the_session_lives(void **state)
         raw_write(&raw, lines[i].text, len);
         raw_write(&raw, "\n", 1);
         if (lines[i].code != 0)
-            raw_expect_error(&raw, NULL, lines[i].code);
+            raw_expect_error(&raw, lines[i].id, lines[i].code);
         raw_expect_alive(&raw);
     }
     raw_expect_handlers(&raw, 1); /* which was not lost */
@@ -168,7 +171,7 @@ C11_a_message_over_the_limit_is_refused_and_the_next_one_served(void **state)
     text = padded_call(raw.era, MESSAGE_BYTES + 1024);
     raw_write(&raw, text, MESSAGE_BYTES + 1025);
     free(text);
-    raw_expect_error(&raw, NULL, INVALID_REQUEST);
+    raw_expect_error(&raw, "1", INVALID_REQUEST);
     raw_expect_alive(&raw);
     expect_exit(raw_close(&raw), 0);
 }
