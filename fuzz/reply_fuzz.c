@@ -36,15 +36,15 @@ ear_called(struct ear *ear)
 }
 
 static int
-hear_message(void *user, mcp_doc *take_doc)
+hear_message(void *user, const struct mcpi_rpc *rpc)
 {
     struct ear *ear = user;
 
     if (!ear->reply)
         abort();
     mcpi_buf_char(&ear->heard, 'm');
-    mcpi_json_write(&ear->heard, mcp_doc_root(take_doc));
-    mcp_doc_free(take_doc);
+    mcpi_json_write(&ear->heard, mcp_doc_root(rpc->doc));
+    mcp_doc_free(rpc->doc);
     return ear_called(ear);
 }
 

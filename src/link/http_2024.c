@@ -470,29 +470,32 @@ query_read(const struct mcpi_http_in *in, char id[MCPI_SESSION_ID])
 
 /* A stamp is of the modern era, which does not know this transport. */
 static bool
-is_modern(const mcp_doc *doc)
+is_modern(const struct mcpi_rpc *rpc)
 {
     struct mcpi_meta meta;
-    struct mcpi_rpc rpc;
     const char *fault;
 
-    mcpi_rpc_read(mcp_doc_root(doc), &rpc);
-    return rpc.kind == MCPI_RPC_REQUEST && rpc.method != MCPI_METHOD_INITIALIZE &&
-           mcpi_meta_read(rpc.params, &meta, &fault) == 0 && meta.version;
+    return rpc->kind == MCPI_RPC_REQUEST && rpc->method != MCPI_METHOD_INITIALIZE &&
+           mcpi_meta_read(rpc->params, &meta, &fault) == 0 && meta.version;
+}
+
+/* Why it is refused here; NULL: it is handed up. What is refused there, its client hears
+ * of on the stream, which is where many look for the end of a request. */
+static const char *
+post_fault(const struct mcpi_rpc *rpc)
+{
+    if (rpc->fault_unparsed && rpc->id.kind == MCPI_ID_NONE)
+        return rpc->fault_text;
+    if (is_modern(rpc))
+        return "Invalid request: this transport is of 2024-11-05";
+    return NULL;
 }
 
 static void
-refuse_text(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn, int r)
+refuse_memory(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn)
 {
-    if (r == MCP_E_SYNTAX)
-        mcpi_endpoint_refuse(endpoint, turn, 400, NULL, MCPI_RPC_PARSE_ERROR,
-                             "Parse error");
-    else if (r == MCP_E_LIMIT)
-        mcpi_endpoint_refuse(endpoint, turn, 400, NULL, MCPI_RPC_INVALID_REQUEST,
-                             "Invalid request: too long, or nested too deep");
-    else
-        mcpi_endpoint_refuse(endpoint, turn, 503, NULL, MCPI_RPC_INTERNAL_ERROR,
-                             "Out of memory");
+    mcpi_endpoint_refuse(endpoint, turn, 503, NULL, MCPI_RPC_INTERNAL_ERROR,
+                         "Out of memory");
 }
 
 static void
@@ -505,23 +508,26 @@ serve_post(struct session *s, struct mcpi_turn *turn, const struct mcpi_http_in 
     struct mcpi_arrival arrival = {.principal = *s->principal ? s->principal : NULL,
                                    .scope = who->scope,
                                    .claims = who->claims};
-    int r;
+    struct mcpi_rpc rpc;
+    const char *fault;
 
-    r = mcpi_endpoint_keep_headers(endpoint, in, &arrival);
-    if (r == 0)
-        r = mcpi_doc_parse_lenient(endpoint->mem, in->body, in->body_len, &limits,
-                                   &arrival.take_doc);
-    if (r < 0) {
-        refuse_text(endpoint, turn, r);
+    if (mcpi_endpoint_keep_headers(endpoint, in, &arrival) < 0 ||
+        mcpi_rpc_parse(endpoint->mem, in->body, in->body_len, &limits, &rpc) ==
+            MCP_E_NOMEM) {
+        refuse_memory(endpoint, turn);
         return;
     }
-    if (is_modern(arrival.take_doc)) {
-        mcp_doc_free(arrival.take_doc);
-        mcpi_endpoint_refuse(endpoint, turn, 400, NULL, MCPI_RPC_INVALID_REQUEST,
-                             "Invalid request: this transport is of 2024-11-05");
+    fault = post_fault(&rpc);
+    if (fault) {
+        mcp_doc_free(rpc.doc);
+        mcpi_endpoint_refuse(
+            endpoint, turn, 400, NULL,
+            rpc.kind == MCPI_RPC_INVALID ? rpc.fault : MCPI_RPC_INVALID_REQUEST, fault);
         return;
     }
     (void)mcpi_turn_reply(turn, &(struct mcpi_http_out){.status = 202});
+    arrival.take_doc = rpc.doc;
+    arrival.rpc = &rpc;
     mcpi_peer_receive(s->peer, &arrival, session_now(s));
 }
 

@@ -142,10 +142,10 @@ client_tell(struct mcpi_http_client *c)
 /* ---- leaving --------------------------------------------------------------- */
 
 static void
-farewell_message(void *user, mcp_doc *take_doc)
+farewell_message(void *user, const struct mcpi_rpc *rpc)
 {
     (void)user;
-    mcp_doc_free(take_doc);
+    mcp_doc_free(rpc->doc);
 }
 
 /* Whatever it said: 405 is fine (D19). */

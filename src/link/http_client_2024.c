@@ -97,16 +97,16 @@ flow_head(void *user, const struct mcpi_fetch_head *head)
 /* ---- what comes ------------------------------------------------------------ */
 
 static void
-flow_message(void *user, mcp_doc *take_doc)
+flow_message(void *user, const struct mcpi_rpc *rpc)
 {
     struct mcpi_http_old *old = user;
-    struct mcpi_arrival arrival = {.take_doc = take_doc};
+    struct mcpi_arrival arrival = {.take_doc = rpc->doc, .rpc = rpc};
 
     if (!old->target->deaf && mcpi_http_old_is_open(old)) {
         mcpi_peer_receive(old->peer, &arrival, mcpi_http_target_now(old->target));
         return;
     }
-    mcp_doc_free(take_doc);
+    mcp_doc_free(rpc->doc);
     if (!mcpi_http_old_is_open(old))
         old_end(old); /* the endpoint comes first, or it is no such server */
 }

@@ -90,35 +90,32 @@ flow_head(void *user, const struct mcpi_fetch_head *head)
 
 /* The answer to a notification, or to an answer of ours, has no answer for us. */
 static void
-note_message(struct mcpi_http_entry *e, mcp_doc *take_doc)
+note_message(struct mcpi_http_entry *e, const struct mcpi_rpc *rpc)
 {
-    struct mcpi_arrival arrival = {.take_doc = take_doc};
-    struct mcpi_rpc rpc;
+    struct mcpi_arrival arrival = {.take_doc = rpc->doc, .rpc = rpc};
 
-    mcpi_rpc_read(mcp_doc_root(take_doc), &rpc);
-    if (rpc.kind == MCPI_RPC_REQUEST || rpc.kind == MCPI_RPC_NOTIFICATION) {
-        arrival.rpc = &rpc;
+    if (rpc->kind == MCPI_RPC_REQUEST || rpc->kind == MCPI_RPC_NOTIFICATION) {
         mcpi_peer_receive(e->entries->peer, &arrival, mcpi_http_entry_now(e));
         return;
     }
     MCPI_LOG(mcpi_http_target_log(e->entries->target), MCP_LOG_DEBUG,
              "http: a message of ours was answered: %s",
-             rpc.kind == MCPI_RPC_ERROR ? rpc.error_message : "not with an error");
-    mcp_doc_free(take_doc);
+             rpc->kind == MCPI_RPC_ERROR ? rpc->error_message : "not with an error");
+    mcp_doc_free(rpc->doc);
 }
 
 static void
-flow_message(void *user, mcp_doc *take_doc)
+flow_message(void *user, const struct mcpi_rpc *rpc)
 {
     struct mcpi_http_entry *e = user;
-    struct mcpi_arrival arrival = {.take_doc = take_doc, .leg = e->leg};
+    struct mcpi_arrival arrival = {.take_doc = rpc->doc, .rpc = rpc, .leg = e->leg};
 
     if (e->entries->target->deaf) {
-        mcp_doc_free(take_doc);
+        mcp_doc_free(rpc->doc);
         return;
     }
     if (!e->leg) {
-        note_message(e, take_doc);
+        note_message(e, rpc);
         return;
     }
     mcpi_peer_receive(e->entries->peer, &arrival, mcpi_http_entry_now(e));

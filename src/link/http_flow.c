@@ -466,12 +466,12 @@ reply_came(void *user, const char *text, size_t len, const char *fault)
 }
 
 static int
-reply_message(void *user, mcp_doc *take_doc)
+reply_message(void *user, const struct mcpi_rpc *rpc)
 {
     struct mcpi_http_flow *flow = user;
 
     flow->brought = true;
-    flow->ops->message(flow->user, take_doc);
+    flow->ops->message(flow->user, rpc);
     return 0;
 }
 

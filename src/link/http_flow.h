@@ -51,7 +51,7 @@ struct mcpi_http_flow_ops {
      * from the head. NULL ok. */
     int (*head)(void *user, const struct mcpi_fetch_head *head);
     /* A message came; take it. */
-    void (*message)(void *user, mcp_doc *take_doc);
+    void (*message)(void *user, const struct mcpi_rpc *rpc);
     /* An event came that has an id: the stream can be taken up again after it. Before
      * the message of that event. NULL ok. */
     void (*marked)(void *user, const char *event_id);

@@ -104,10 +104,10 @@ flow_head(void *user, const struct mcpi_fetch_head *head)
 }
 
 static void
-flow_message(void *user, mcp_doc *take_doc)
+flow_message(void *user, const struct mcpi_rpc *rpc)
 {
     const struct mcpi_http_inlet *inlet = user;
-    struct mcpi_arrival arrival = {.take_doc = take_doc};
+    struct mcpi_arrival arrival = {.take_doc = rpc->doc, .rpc = rpc};
 
     mcpi_peer_receive(inlet->peer, &arrival, mcpi_http_target_now(inlet->target));
 }

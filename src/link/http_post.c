@@ -110,19 +110,12 @@ post_parse(struct post *post)
     const struct mcpi_http_in *in = post->in;
     int r;
 
-    r = mcpi_doc_parse_lenient(endpoint->mem, in->body, in->body_len, &limits,
-                               &post->doc);
-    if (r == MCP_E_SYNTAX)
-        return post_refuse(post, 400, MCPI_RPC_PARSE_ERROR, "Parse error");
-    if (r == MCP_E_LIMIT && in->body_len > limits.max_bytes)
-        return post_refuse(post, 413, MCPI_RPC_INVALID_REQUEST,
-                           "Invalid request: message too long");
-    if (r == MCP_E_LIMIT)
-        return post_refuse(post, 400, MCPI_RPC_INVALID_REQUEST,
-                           "Invalid request: nested too deep");
-    if (r < 0)
+    r = mcpi_rpc_parse(endpoint->mem, in->body, in->body_len, &limits, &post->rpc);
+    if (r == MCP_E_NOMEM)
         return post_refuse_memory(post);
-    mcpi_rpc_read(mcp_doc_root(post->doc), &post->rpc);
+    post->doc = post->rpc.doc;
+    if (r == MCP_E_LIMIT && in->body_len > limits.max_bytes)
+        return post_refuse(post, 413, post->rpc.fault, post->rpc.fault_text);
     return true;
 }
 

@@ -179,32 +179,25 @@ message_show(const struct mcpi_http_reply *reply, const char *text, size_t len, 
     reply->came(reply->user, text, len, fault);
 }
 
-/* MCP_E_PROTO: it is none, and reply->fault says why. */
+/* MCP_E_PROTO: it is none, and reply->fault says why; ret->doc is then kept by what can be
+ * told of it. */
 static int
 message_read(struct mcpi_http_reply *reply, const char *text, size_t len,
-             mcp_doc **ret_doc)
+             struct mcpi_rpc *ret)
 {
     const struct mcpi_json_limits limits = {reply->max_bytes, reply->max_depth};
-    struct mcpi_rpc rpc;
-    mcp_doc *doc;
     int r;
 
-    r = mcpi_doc_parse_lenient(reply->mem, text, len, &limits, &doc);
+    r = mcpi_rpc_parse(reply->mem, text, len, &limits, ret);
     if (reply->came)
         message_show(reply, text, len, r);
-    if (r == MCP_E_SYNTAX) {
-        reply->fault = NO_JSON;
-        return MCP_E_PROTO;
-    }
-    if (r < 0)
+    if (r == MCP_E_LIMIT)
+        mcp_doc_free(ret->doc);
+    if (r < 0 && r != MCP_E_SYNTAX)
         return r;
-    mcpi_rpc_read(mcp_doc_root(doc), &rpc);
-    if (rpc.kind != MCPI_RPC_INVALID) {
-        *ret_doc = doc;
+    if (ret->kind != MCPI_RPC_INVALID)
         return 0;
-    }
-    reply->fault = rpc.fault_text;
-    mcp_doc_free(doc);
+    reply->fault = r == MCP_E_SYNTAX ? NO_JSON : ret->fault_text;
     return MCP_E_PROTO;
 }
 
@@ -237,25 +230,34 @@ event_mark(struct reading *reading, const struct mcpi_sse_event *event)
     return reading->gone ? MCP_E_CLOSED : r;
 }
 
+/* What is no message is passed over, unless it names a request: that one is told of it. */
+static int
+event_read(struct mcpi_http_reply *reply, const struct mcpi_sse_event *event)
+{
+    struct mcpi_rpc rpc;
+    int r;
+
+    r = message_read(reply, event->data, event->data_len, &rpc);
+    if (r < 0 && r != MCP_E_PROTO)
+        return r;
+    if (r == 0)
+        reply->messages++;
+    else
+        reply->garbled++;
+    if (r == 0 || rpc.id.kind != MCPI_ID_NONE)
+        return reply->message(reply->user, &rpc);
+    mcp_doc_free(rpc.doc);
+    return 0;
+}
+
 static int
 event_tell(struct mcpi_http_reply *reply, const struct mcpi_sse_event *event)
 {
-    mcp_doc *doc;
-    int r;
-
     if (event->type && *event->type && strcmp(event->type, "message") != 0)
         return reply->event ? reply->event(reply->user, event) : 0;
     if (event->data_len == 0)
         return 0; /* only for who resumes */
-    r = message_read(reply, event->data, event->data_len, &doc);
-    if (r == MCP_E_PROTO) {
-        reply->garbled++;
-        return 0;
-    }
-    if (r < 0)
-        return r;
-    reply->messages++;
-    return reply->message(reply->user, doc);
+    return event_read(reply, event);
 }
 
 static int
@@ -446,24 +448,35 @@ is_refusal(const struct mcpi_http_reply *reply, const struct mcpi_rpc *rpc)
 
 /* Keep what it said, in place of its body. */
 static int
-refusal_read(struct mcpi_http_reply *reply, mcp_doc **doc)
+refusal_read(struct mcpi_http_reply *reply, const struct mcpi_rpc *rpc)
 {
-    struct mcpi_rpc rpc;
-
-    mcpi_rpc_read(mcp_doc_root(*doc), &rpc);
-    if (!is_refusal(reply, &rpc))
+    if (!is_refusal(reply, rpc))
         return 0;
     mcpi_buf_clear(&reply->body);
-    mcpi_buf_text(&reply->body, rpc.error_message);
+    mcpi_buf_text(&reply->body, rpc->error_message);
     reply->has_remark = true;
-    mcp_doc_free(*doc);
-    *doc = NULL;
+    mcp_doc_free(rpc->doc);
     return MCP_E_HTTP;
 }
 
-/* What a whole body was; *ret_doc NULL: nothing, and nothing had to be. */
 static int
-body_read(struct mcpi_http_reply *reply, mcp_doc **ret_doc)
+body_message(struct mcpi_http_reply *reply, const char *text, size_t len,
+             struct mcpi_rpc *ret)
+{
+    int r = message_read(reply, text, len, ret);
+
+    if (r == MCP_E_PROTO)
+        mcp_doc_free(ret->doc);
+    if (!mcpi_http_reply_is_error(reply))
+        return r;
+    if (r == 0)
+        return refusal_read(reply, ret);
+    return r == MCP_E_NOMEM ? r : MCP_E_HTTP;
+}
+
+/* What a whole body was. 1: a message; 0: nothing, and nothing had to be. */
+static int
+body_read(struct mcpi_http_reply *reply, struct mcpi_rpc *ret)
 {
     bool is_error = mcpi_http_reply_is_error(reply);
     const char *text;
@@ -471,38 +484,33 @@ body_read(struct mcpi_http_reply *reply, mcp_doc **ret_doc)
     int r;
 
     text = body_text(&reply->body, true, &len);
-    if (!text) {
-        *ret_doc = NULL;
-        if (!is_error && reply->kind != MCPI_REPLY_EVENTS)
-            reply->kind = MCPI_REPLY_EMPTY;
-        return is_error ? MCP_E_HTTP : 0;
+    if (text) {
+        r = body_message(reply, text, len, ret);
+        return r < 0 ? r : 1;
     }
-    r = message_read(reply, text, len, ret_doc);
-    if (!is_error)
-        return r;
-    if (r == 0)
-        return refusal_read(reply, ret_doc);
-    return r == MCP_E_NOMEM ? r : MCP_E_HTTP;
+    if (!is_error && reply->kind != MCPI_REPLY_EVENTS)
+        reply->kind = MCPI_REPLY_EMPTY;
+    return is_error ? MCP_E_HTTP : 0;
 }
 
 int
 mcpi_http_reply_end(struct mcpi_http_reply *reply, char *why, size_t size)
 {
-    mcp_doc *doc;
+    struct mcpi_rpc rpc;
     int r;
 
     if (reply->kind == MCPI_REPLY_NONE) {
         reply->fault = "an answer without a head";
         r = MCP_E_PROTO;
     } else {
-        r = body_read(reply, &doc);
+        r = body_read(reply, &rpc);
     }
     if (r < 0) {
         mcpi_http_reply_explain(reply, r, why, size);
         return r;
     }
-    if (!doc)
+    if (r == 0)
         return 0;
     reply->messages++;
-    return reply->message(reply->user, doc);
+    return reply->message(reply->user, &rpc);
 }

@@ -45,7 +45,7 @@ struct mcpi_http_reply {
     struct mcpi_buf last_id; /* of the last event that had one; terminated, or empty */
     int64_t retry_us;        /* what the server asked for; < 0: nothing */
     size_t messages;         /* so far */
-    size_t garbled;          /* events with data that is no JSON-RPC; passed over */
+    size_t garbled;          /* events with data that is no JSON-RPC */
     bool *gone;              /* of the call under way: it was done from inside */
     bool has_remark;         /* body is what a refusal said, for people */
 
@@ -59,8 +59,9 @@ struct mcpi_http_reply {
      * cannot be read, or NULL; then it is JSON. It may not be done with from inside. NULL
      * ok. */
     void (*came)(void *user, const char *text, size_t len, const char *fault);
-    /* A message came; take the document. Negative: stop, body and end return it. */
-    int (*message)(void *user, mcp_doc *take_doc);
+    /* A message came, or in a stream of events what is none but has the id of one
+     * (MCPI_RPC_INVALID); take rpc->doc. Negative: stop, body and end return it. */
+    int (*message)(void *user, const struct mcpi_rpc *rpc);
     /* An event came that has an id, last_id now; before its message. NULL ok. */
     void (*marked)(void *user, const char *event_id);
     /* An event of a type that is not "message" came (2024-11-05: "endpoint"). NULL:
@@ -95,8 +96,8 @@ int mcpi_http_reply_head(struct mcpi_http_reply *reply,
 
 /* MCP_E_LIMIT: longer, or deeper, than a message may be; MCP_E_NOMEM; MCP_E_PROTO: a
  * success with a body that is none of ours; MCP_E_HTTP: an error that is too long to be
- * a message; or what `message` returned. An event whose data is no JSON is passed over
- * and counted. After a failure only explain and done. */
+ * a message; or what `message` returned. An event whose data is no message is counted,
+ * and passed over unless its id can be told. After a failure only explain and done. */
 int mcpi_http_reply_body(struct mcpi_http_reply *reply, const char *data, size_t len);
 
 /* The answer was whole: a JSON body is read now. 0: its messages were handed up, or a

@@ -23,8 +23,8 @@
 #define NAMELESS "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32078,\"message\":\"no\"}}"
 #define REFUSAL(status) "HTTP/1.1 " status "\r\nConnection: close\r\n"
 
-/* What follows what it says. */
-enum { THEN_CLOSE = 0, THEN_RESET, THEN_HOLD };
+/* What follows what it says. ANSWERED: it closes, and has said enough not to be at work. */
+enum { THEN_CLOSE = 0, THEN_RESET, THEN_HOLD, ANSWERED };
 
 struct row {
     const char *name;
@@ -68,8 +68,8 @@ static const struct row rows[] = {
      "fine", 0},
     {"nonsense_before_the_answer",
      OK_SSE "\r\ndata: hello\n\ndata: []\n\ndata: 7\n\ndata: {\"jsonrpc\":\"2.0\"}\n\n"
-            "data: {\"jsonrpc\":\"2.0\",\"method\":5}\n\ndata: {\"jsonrpc\":\"1.0\","
-            "\"id\":$,\"result\":{}}\n\nevent: other\ndata: x\n\ndata: {\"jsonrpc\":"
+            "data: {\"jsonrpc\":\"2.0\",\"method\":5}\n\nevent: other\ndata: "
+            "x\n\ndata: {\"jsonrpc\":"
             "\"2.0\",\"method\":\"notifications/nonsense\",\"params\":{\"a\":[]}}\n\n"
             "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\","
             "\"params\":7}\n\nwhat: ever\ndata: " RESULT "\n\n",
@@ -82,6 +82,16 @@ static const struct row rows[] = {
      THEN_RESET},
 
     /* no answer */
+    {"an_answer_of_another_protocol",
+     OK_SSE
+     "\r\ndata: {\"jsonrpc\":\"1.0\",\"id\":$,\"result\":{}}\n\n: the stream goes on"
+     "\n\ndata: " RESULT "\n\n",
+     MCP_E_PROTO, 0, "", ANSWERED},
+    {"an_answer_that_is_not_JSON",
+     OK_SSE
+     "\r\ndata: {\"jsonrpc\":\"2.0\",\"id\":$,\"result\":{\"x\":NaN}}\n\ndata: " RESULT
+     "\n\n",
+     MCP_E_PROTO, 0, "", ANSWERED},
     {"D10_202", REFUSAL("202 Accepted") "Content-Length: 0\r\n\r\n", MCP_E_PROTO, 0, "",
      0},
     {"D10_204", REFUSAL("204 No Content") "\r\n", MCP_E_PROTO, 0, "", 0},
@@ -241,7 +251,7 @@ expect_end(struct rig_call *c, const struct row *row)
 static bool
 may_work_on(const struct row *row)
 {
-    if (row->status == 0 || row->status == MCP_E_PEER)
+    if (row->status == 0 || row->status == MCP_E_PEER || row->then == ANSWERED)
         return false;
     return row->http < 400 || row->http > 499;
 }

@@ -562,6 +562,11 @@ what_is_no_message_is_refused_and_nothing_else_is_lost(void **state)
     assert_int_equal(site_post(s, &c, MODERN_TOOL("2", "echo")), 400);
     assert_int_equal(site_post(s, &c, "[]"), 202); /* refused on the stream */
     assert_int_equal(carrier_heard(&c, "-32600"), 1);
+    /* many clients hear of their requests on the stream alone */
+    assert_int_equal(site_post(s, &c, REQUEST("4", "ping", "{\"a\":NaN}")), 202);
+    assert_int_equal(carrier_heard(&c, "\"id\":4,\"error\":{\"code\":-32700"), 1);
+    assert_int_equal(site_post(s, &c, RESULT("4", "NaN")), 202);
+    assert_int_equal(carrier_heard(&c, "-32700"), 1);
     assert_int_equal(site_post(s, &c, LEGACY_TOOL("3", "echo")), 202);
     assert_int_equal(carrier_heard(&c, "\"id\":3"), 1);
     mcpi_turn_gone(&c.turn);

@@ -168,6 +168,27 @@ D23_all_is_posted_to_the_endpoint_and_comes_on_the_stream(void **state)
 }
 
 static void
+D23_an_answer_that_is_no_message_ends_its_call_and_no_other(void **state)
+{
+    struct fake_fetch *get;
+    struct outcome out, other;
+    struct lab l;
+
+    (void)state;
+    get = start(&l);
+    lab_accept(&l, lab_call(&l, NULL, &out));
+    lab_accept(&l, lab_call(&l, NULL, &other));
+    lab_event(&l, get, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":NaN}}");
+    expect(&out, MCP_E_PROTO);
+    expect_open(&other);
+    lab_event(&l, get, ANSWER("2"));
+    expect(&other, 0);
+    outcome_done(&out);
+    outcome_done(&other);
+    lab_close(&l);
+}
+
+static void
 D23_a_cancel_is_posted_to_the_endpoint(void **state)
 {
     struct fake_fetch *get;
@@ -560,6 +581,7 @@ TEST_MAIN(TEST(D23_a_refused_initialize_is_followed_by_a_GET),
           TEST(D23_an_error_of_a_modern_server_does),
           TEST(D23_all_is_posted_to_the_endpoint_and_comes_on_the_stream),
           TEST(D23_whatever_a_POST_is_accepted_with_is_fine),
+          TEST(D23_an_answer_that_is_no_message_ends_its_call_and_no_other),
           TEST(D23_a_cancel_is_posted_to_the_endpoint),
           TEST(D23_a_cancel_of_what_has_not_left_is_not_posted),
           TEST(D23_B27_nothing_is_taken_up_again_there),

@@ -42,6 +42,34 @@ an_answer_is_JSON_or_an_event(void **state)
     }
 }
 
+/* Of a stream that goes on: whoever waits for it must not wait for ever. */
+static void
+an_answer_that_is_no_message_ends_its_call(void **state)
+{
+    static const char *const answers[] = {
+        "{\"result\":{\"a\":NaN},\"jsonrpc\":\"2.0\",\"id\":1}", RESULT("1", "7"),
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"b"};
+    struct fake_fetch *post;
+    struct outcome out;
+    struct lab l;
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        start(&l, i & 1);
+        post = lab_call(&l, NULL, &out);
+        lab_stream(&l, post);
+        lab_event(&l, post, RESULT("7", "{\"a\":NaN}")); /* another's */
+        lab_event(&l, post, "{\"jsonrpc\":\"2.0\",\"result\":NaN}");
+        assert_int_equal(out.done, 0);
+        lab_event(&l, post, answers[i / 2]);
+        assert_int_equal(post->state, FAKE_OPEN);
+        expect(&out, MCP_E_PROTO);
+        assert_int_equal(lab_posted(&l, FRAME), 0);
+        outcome_done(&out);
+        lab_close(&l);
+    }
+}
+
 static void
 what_comes_before_the_answer_goes_up_too(void **state)
 {
@@ -430,6 +458,7 @@ D11_closing_stops_reconnecting(void **state)
 }
 
 TEST_MAIN(TEST(an_answer_is_JSON_or_an_event),
+          TEST(an_answer_that_is_no_message_ends_its_call),
           TEST(what_comes_before_the_answer_goes_up_too),
           TEST(an_answer_of_ours_is_posted_in_the_session),
           TEST(an_answered_stream_may_end_by_itself_for_a_while),

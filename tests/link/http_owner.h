@@ -112,14 +112,14 @@ op_head(void *user, const struct mcpi_fetch_head *head)
 }
 
 static inline void
-op_message(void *user, mcp_doc *take_doc)
+op_message(void *user, const struct mcpi_rpc *rpc)
 {
     struct mcpi_buf text;
 
     mcpi_buf_init(&text, NULL, 100000);
-    mcpi_json_write(&text, mcp_doc_root(take_doc));
+    mcpi_json_write(&text, mcp_doc_root(rpc->doc));
     mcpi_buf_char(&text, '\0');
-    mcp_doc_free(take_doc);
+    mcp_doc_free(rpc->doc);
     owner_called(user, MESSAGE, text.data);
     mcpi_buf_done(&text);
 }

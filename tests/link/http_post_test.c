@@ -1,4 +1,5 @@
 /* http_post_test.c - what a request is: its era, its peer, its status and code */
+#include "core/leg.h"
 #include "link/http_front.h"
 
 #define NOW "2026-07-28"
@@ -49,6 +50,13 @@ what_is_no_message_is_refused_with_its_code(void **state)
         {PLAIN, "{", 400, -32700, NULL},
         {PLAIN, "{\"jsonrpc\":\"2.0\"}x", 400, -32700, NULL},
         {PLAIN, "\xff", 400, -32700, NULL},
+        {PLAIN, REQUEST("3", "x", "{\"a\":NaN}"), 400, -32700, "3"},
+        {PLAIN, "{\"jsonrpc\":\"2.0\",\"id\":\"c\",\"method\":\"x\",\"par", 400, -32700,
+         "\"c\""},
+        {PLAIN, "{\"jsonrpc\":\"2.0\",\"id\":3,\"id\":4,\"method\":\"x\",\"a\":NaN}",
+         400, -32700, NULL},
+        {PLAIN, RESULT("3", "{\"a\":NaN}"), 400, -32700, NULL},
+        {PLAIN, NOTE("x", "{\"a\":NaN}"), 400, -32700, NULL},
         {PLAIN, "[]", 400, -32600, NULL},
         {PLAIN, "[" MODERN_CALL("1") "]", 400, -32600, NULL},
         {PLAIN VERSION("2025-03-26"), "[" LEGACY_CALL("1") "]", 400, -32600, NULL},
@@ -553,6 +561,55 @@ D13_a_cancel_stays_in_its_session(void **state)
 }
 
 static void
+on_asked(void *user, struct mcpi_leg *leg, int status, const struct mcpi_rpc *answer)
+{
+    (void)leg;
+    (void)answer;
+    *(int *)user = status;
+}
+
+/* Whether it is JSON or not. */
+static void
+an_answer_that_is_no_message_ends_what_a_session_asked(void **state)
+{
+    static const struct mcpi_leg_owner owner = {.ended = on_asked};
+    static const char *const results[] = {"7", "NaN"};
+    struct mcpi_leg_options opt = {
+        .method = "roots/list", .timeout_us = MCPI_NEVER, .owner = &owner};
+    struct visit held, v;
+    struct mcpi_leg *leg;
+    struct guest g;
+    struct front f;
+    char line[100];
+    int status;
+
+    (void)state;
+    front_init(&f);
+    front_open(&f);
+    front_hello(&f, g.session);
+    front_post(&f, &held, as(&g, PLAIN), LEGACY_HOLD("1"));
+    opt.parent = f.jobs[0];
+    opt.dialect = f.jobs[0]->caller.dialect;
+    opt.owner_user = &status;
+    for (int i = 0; i < 2; i++) {
+        status = 1;
+        assert_int_equal(mcpi_leg_open(f.jobs[0]->peer, &opt, &leg), 0);
+        front_run(&f);
+        (void)snprintf(line, sizeof(line),
+                       "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":%s}",
+                       (int)mcpi_leg_id(leg)->number, results[i]);
+        front_post(&f, &v, as(&g, PLAIN), line);
+        assert_int_equal(v.status, 400);
+        assert_int_equal(status, MCP_E_PROTO);
+        visit_done(&v);
+    }
+    front_let_go(&f);
+    front_run(&f);
+    visit_done(&held);
+    front_close(&f);
+}
+
+static void
 a_session_is_negotiated_once(void **state)
 {
     struct guest g;
@@ -938,7 +995,9 @@ TEST_MAIN(TEST(what_is_no_message_is_refused_with_its_code),
           TEST(json_mode_needs_a_client_that_takes_json),
           TEST(a_full_server_says_when_to_come_back),
           TEST(D13_notes_and_answers_of_a_session_are_accepted_at_once),
-          TEST(D13_a_cancel_stays_in_its_session), TEST(a_session_is_negotiated_once),
+          TEST(D13_a_cancel_stays_in_its_session),
+          TEST(an_answer_that_is_no_message_ends_what_a_session_asked),
+          TEST(a_session_is_negotiated_once),
           TEST(a_refused_handshake_leaves_no_session),
           TEST(D17_a_deleted_session_is_not_found_and_its_requests_end),
           TEST(a_get_listens_to_its_session),

@@ -70,13 +70,13 @@ ear_called(struct ear *ear)
 }
 
 static int
-hear_message(void *user, mcp_doc *take_doc)
+hear_message(void *user, const struct mcpi_rpc *rpc)
 {
     struct ear *ear = user;
 
     assert_non_null(ear->reply); /* who freed it hears nothing more */
-    mcpi_json_write(&ear->heard, mcp_doc_root(take_doc));
-    mcp_doc_free(take_doc);
+    mcpi_json_write(&ear->heard, mcp_doc_root(rpc->doc));
+    mcp_doc_free(rpc->doc);
     return ear_called(ear);
 }
 
