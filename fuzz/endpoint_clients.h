@@ -172,6 +172,7 @@ client_serve(struct client *c)
 
     client_begin(c);
     client_read_request(c, in);
+    in->account = f->account;
     f->at_door = c;
     mcpi_endpoint_serve(f->endpoint, &c->turn, in);
     f->at_door = NULL;

@@ -323,6 +323,30 @@ engine_open(struct fuzz *f, enum mcpi_era era, bool small)
     CHECK(mcpi_engine_new(&opt, &f->engine) == 0);
 }
 
+/* There is enough for everybody: what counts is that all of it is given back. */
+static void
+accounts_open(struct fuzz *f)
+{
+    CHECK(mcpi_accounts_new(&f->mem, &f->accounts) == 0);
+    for (int i = 0; i < MCPI_HOLDINGS; i++)
+        mcpi_budget_raise(mcpi_accounts_budget(f->accounts), (enum mcpi_holding)i,
+                          SIZE_MAX / 2);
+    f->account = mcpi_accounts_get(f->accounts, "anybody", 7);
+    CHECK(f->account);
+}
+
+static void
+accounts_close(struct fuzz *f)
+{
+    const struct mcpi_budget *budget = mcpi_accounts_budget(f->accounts);
+
+    for (int i = 0; i < MCPI_HOLDINGS; i++)
+        CHECK(atomic_load(&budget->used[i]) == 0);
+    CHECK(mcpi_accounts_count(f->accounts) == 1);
+    mcpi_account_unref(f->account);
+    mcpi_accounts_unref(f->accounts);
+}
+
 static void
 world_open(struct fuzz *f, const char *letters)
 {
@@ -350,6 +374,8 @@ world_open(struct fuzz *f, const char *letters)
     if (modern || legacy)
         era = modern ? MCPI_ERA_MODERN : MCPI_ERA_LEGACY;
     engine_open(f, era, strchr(letters, 't') != NULL);
+    accounts_open(f);
+    opt.clients.accounts = f->accounts;
     opt.engine = f->engine;
     CHECK(mcpi_endpoint_new(&opt, &f->endpoint) == 0);
     mcpi_http_parsers_init(&f->parsers, &f->mem, f->http.head_bytes,
@@ -393,6 +419,7 @@ world_close(struct fuzz *f)
     CHECK(f->engine->counts.held == 0 && f->engine->counts.calls == 0);
     CHECK(f->asked == f->told);
     CHECK(mcpi_engine_free(f->engine) == 0);
+    accounts_close(f);
     CHECK(mcpi_timers_next(mcpi_loop_timers(f->loop)) == MCPI_NEVER);
     mcpi_http_parsers_done(&f->parsers);
     mcpi_buf_done(&f->refusal);

@@ -109,6 +109,8 @@ struct fuzz {
     struct mcpi_loop *loop;
     struct mcpi_engine *engine;
     struct mcpi_endpoint *endpoint; /* NULL: closed */
+    struct mcpi_accounts *accounts;
+    struct mcpi_account *account; /* of all who are not authenticated */
     struct mcpi_http_parsers parsers;
     struct mcpi_buf refusal;
     bool closing;
