@@ -134,6 +134,8 @@ client_over(struct client *c)
     c->dead = c->dead || c->closes;
 }
 
+#define DEPTH_MAX 128 /* as the engine's */
+
 static void
 client_read_request(struct client *c, const struct mcpi_http_in *in)
 {
@@ -150,8 +152,14 @@ client_read_request(struct client *c, const struct mcpi_http_in *in)
     c->session[0] = c->principal[0] = '\0';
     if (session && strlen(session) < sizeof(c->session))
         memcpy(c->session, session, strlen(session) + 1);
-    if (mcp_doc_parse(in->body, in->body_len, NULL, &c->doc, NULL) == 0)
+    if (mcp_doc_parse(in->body, in->body_len, NULL, &c->doc, NULL) == 0) {
         mcpi_rpc_read(mcp_doc_root(c->doc), &c->rpc);
+        return;
+    }
+    /* what is not JSON may still tell whose message it is */
+    (void)mcpi_rpc_parse(NULL, in->body, in->body_len,
+                         &(struct mcpi_json_limits){in->body_len, DEPTH_MAX}, &c->rpc);
+    c->doc = c->rpc.doc;
 }
 
 static void

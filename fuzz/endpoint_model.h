@@ -19,6 +19,7 @@
 #include "link/http_session.h"
 #include "link/http_session_id.h"
 #include "wire/sse.h"
+#include "json/value.h"
 
 #define CHECK(condition)  \
     do {                  \
@@ -441,8 +442,8 @@ check_body(const struct mcpi_http_out *out, const struct mcpi_rpc *asked)
 static void
 check_out(const struct mcpi_http_out *out, const struct mcpi_rpc *asked)
 {
-    static const int known[] = {200, 202, 204, 400, 401, 403, 404, 405, 406,
-                                408, 413, 415, 429, 431, 500, 501, 503, 505};
+    static const int known[] = {200, 202, 204, 400, 401, 403, 404, 405, 406, 408,
+                                413, 415, 417, 429, 431, 500, 501, 503, 505};
     bool found = false;
 
     for (size_t i = 0; i < COUNT(known); i++)
