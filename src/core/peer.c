@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/mem.h"
 #include "core/call.h"
 #include "core/early_cancel.h"
@@ -466,6 +467,8 @@ mcpi_peer_free(struct mcpi_peer *peer)
     mcpi_map_done(&peer->in_flight);
     mcpi_session_done(peer);
     mcpi_early_cancel_done(peer);
+    mcpi_account_give(peer->outlet->account, MCPI_HELD_BYTES,
+                      mcpi_doc_bytes(peer->hello));
     mcpi_outlet_unref(peer->outlet);
     mcp_doc_free(peer->hello);
     mcpi_free(e->mem, peer);

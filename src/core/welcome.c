@@ -1,6 +1,7 @@
 /* welcome.c - how a server receives a client: initialize, server/discover, ping */
 #include "core/welcome.h"
 
+#include "base/budget.h"
 #include "core/peer.h"
 #include "core/versions.h"
 
@@ -15,12 +16,18 @@ write_instructions(const struct mcpi_engine *e, struct mcpi_buf *body)
 
 /* Also the second client behind a bridge that puts all its clients on one pipe: from now
  * on it counts. What runs keeps the one that it began with: each exchange has a reference
- * of its own. Log level and subscriptions stay, the first client may still want them. */
-static void
+ * of its own. Log level and subscriptions stay, the first client may still want them. The
+ * document lasts as long as the session, so it is charged once more than its request.
+ * False: that does not fit. */
+static bool
 remember_client(struct mcpi_exchange *x, const char *version)
 {
     struct mcpi_peer *peer = x->peer;
+    size_t held = mcpi_doc_bytes(peer->hello);
 
+    if (!mcpi_account_change(peer->outlet->account, MCPI_HELD_BYTES, &held,
+                             mcpi_doc_bytes(x->doc)))
+        return false;
     mcp_doc_free(peer->hello);
     peer->hello = mcp_doc_ref(x->doc);
     peer->info = mcp_json_get(x->rpc.params, "clientInfo");
@@ -28,6 +35,7 @@ remember_client(struct mcpi_exchange *x, const char *version)
     peer->dialect = &mcpi_dialect_legacy;
     peer->version = version;
     peer->initialized = true;
+    return true;
 }
 
 static void
@@ -59,8 +67,10 @@ initialize_begin(struct mcpi_exchange *x)
         version = version ? version : MCPI_VERSION_LEGACY;
         initialize_write(x->engine, version, &result.body);
         /* Whoever comes next is somebody else, as far as we can know (D16). */
-        if (result.body.status == 0 && !(x->peer->traits & MCPI_STATELESS))
-            remember_client(x, version);
+        if (result.body.status == 0 && !(x->peer->traits & MCPI_STATELESS) &&
+            !remember_client(x, version))
+            mcpi_result_error(&result, MCPI_RPC_INTERNAL_ERROR,
+                              "Too much memory is in use for this client");
     }
     mcpi_exchange_finish(x, &result, x->engine->now);
 }

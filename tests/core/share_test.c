@@ -235,6 +235,62 @@ listener_that_has_no_share_left_is_slow(void **state)
 
 /* ---- legacy sessions ------------------------------------------------------- */
 
+#define LONG_HELLO(size)                                                      \
+    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":"     \
+    "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":" \
+    "{\"name\":\"%0" #size "d\",\"version\":\"1\"}}}"
+
+/* What a client has said of itself is kept as long as its session. */
+static void
+hello_is_held_as_long_as_its_session(void **state)
+{
+    char text[8192];
+    struct share share;
+    struct fake f;
+
+    (void)state;
+    start(&f);
+    share_with(&share, f.peer, 100000);
+    snprintf(text, sizeof(text), LONG_HELLO(5000), 0);
+    fake_receive(&f, text);
+    fake_run(&f);
+    assert_true(f.peer->initialized);
+    assert_true(held(&share) >= 5000);
+    fake_close(&f);
+    assert_int_equal(held(&share), 0);
+}
+
+/* The request fits alone, and not a second time for the session. */
+static void
+hello_beyond_the_share_is_refused(void **state)
+{
+    char text[8192];
+    struct share share;
+    struct fake f;
+    size_t once;
+
+    (void)state;
+    snprintf(text, sizeof(text), LONG_HELLO(5000), 0);
+    start(&f);
+    share_with(&share, f.peer, 100000);
+    fake_receive(&f, text);
+    fake_run(&f);
+    once = held(&share);
+    fake_close(&f);
+    start(&f);
+    share_with(&share, f.peer, once + once / 2);
+    fake_receive(&f, text);
+    fake_run(&f);
+    assert_non_null(strstr(fake_text(&f, 0), "Too much memory is in use"));
+    assert_false(f.peer->initialized);
+    assert_int_equal(held(&share), 0);
+    fake_receive(&f, INITIALIZE("1", "2025-11-25")); /* a shorter one fits */
+    fake_run(&f);
+    assert_true(f.peer->initialized);
+    fake_close(&f);
+    assert_int_equal(held(&share), 0);
+}
+
 static void
 subscriptions_beyond_the_share_are_refused(void **state)
 {
@@ -244,9 +300,9 @@ subscriptions_beyond_the_share_are_refused(void **state)
 
     (void)state;
     start(&f);
+    share_with(&share, f.peer, 11000);
     fake_receive(&f, INITIALIZE("0", "2025-11-25"));
     fake_run(&f);
-    share_with(&share, f.peer, 10000);
     memset(uri, 'u', sizeof(uri) - 1);
     uri[sizeof(uri) - 1] = '\0';
     assert_int_equal(mcpi_peer_subscribe(f.peer, uri), 0);
@@ -270,4 +326,6 @@ TEST_MAIN(TEST(request_and_answer_are_held_until_they_are_done_with),
           TEST(what_a_listener_watches_is_held),
           TEST(listeners_of_one_client_have_a_bound),
           TEST(listener_that_has_no_share_left_is_slow),
+          TEST(hello_is_held_as_long_as_its_session),
+          TEST(hello_beyond_the_share_is_refused),
           TEST(subscriptions_beyond_the_share_are_refused))
