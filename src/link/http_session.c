@@ -465,10 +465,8 @@ session_oldest_idle(const struct mcpi_endpoint *endpoint,
 
 /* Nothing of core is on the stack, and it has nothing to say. */
 static bool
-session_evict(struct mcpi_endpoint *endpoint, const struct mcpi_account *account)
+session_evict(struct mcpi_endpoint *endpoint, struct mcpi_session *session)
 {
-    struct mcpi_session *session = session_oldest_idle(endpoint, account);
-
     if (!session)
         return false;
     MCPI_LOG(endpoint->log, MCP_LOG_INFO,
@@ -477,16 +475,30 @@ session_evict(struct mcpi_endpoint *endpoint, const struct mcpi_account *account
     return true;
 }
 
+/* One for one, though others may have come since, so that its client has more than its
+ * share: the place is handed over instead of given back. */
+static bool
+session_replace(struct mcpi_endpoint *endpoint, const struct mcpi_account *account)
+{
+    struct mcpi_session *session = session_oldest_idle(endpoint, account);
+
+    if (session) {
+        mcpi_account_unref(session->account);
+        session->account = NULL;
+    }
+    return session_evict(endpoint, session);
+}
+
 int
 mcpi_endpoint_enter_session(struct mcpi_endpoint *endpoint,
                             struct mcpi_account *account)
 {
     if (endpoint->session_count >= endpoint->http->sessions &&
-        !session_evict(endpoint, NULL))
+        !session_evict(endpoint, session_oldest_idle(endpoint, NULL)))
         return MCP_E_LIMIT;
-    while (!mcpi_account_take(account, MCPI_HELD_SESSIONS, 1))
-        if (!session_evict(endpoint, account))
-            return MCP_E_LIMIT;
+    if (!mcpi_account_take(account, MCPI_HELD_SESSIONS, 1) &&
+        !session_replace(endpoint, account))
+        return MCP_E_LIMIT;
     return 0;
 }
 

@@ -117,6 +117,53 @@ sessions_with_a_request_or_a_stream_are_not_idle(void **state)
     desk_close(&d);
 }
 
+/* As many as that client gets. */
+static size_t
+open_all(struct desk *d, struct mcpi_account *account, size_t most)
+{
+    const struct mcpi_http_who who = {.principal = "x", .account = account};
+    struct mcpi_session *s;
+    size_t count = 0;
+
+    while (count < most && mcpi_session_new(&d->endpoint, &who, &s) == 0)
+        count++;
+    return count;
+}
+
+static size_t
+sessions_of(const struct mcpi_account *account)
+{
+    return atomic_load(&account->used[MCPI_HELD_SESSIONS]);
+}
+
+/* Others have come since, so that its share is less than it has: that must not cost it
+ * all that is over. */
+static void
+a_new_session_costs_its_client_one_idle_one_at_most(void **state)
+{
+    struct mcpi_account accounts[3];
+    struct mcpi_budget budget;
+    struct desk d;
+
+    (void)state;
+    desk_start(&d);
+    d.http.sessions = 100;
+    mcpi_budget_init(&budget);
+    mcpi_budget_raise(&budget, MCPI_HELD_SESSIONS, d.http.sessions);
+    for (int i = 0; i < 3; i++)
+        mcpi_account_init(&accounts[i], &budget, NULL);
+    assert_int_equal(open_all(&d, &accounts[0], 50), 50);
+    assert_int_equal(open_all(&d, &accounts[1], 25), 25);
+    assert_int_equal(open_all(&d, &accounts[2], 12), 12);
+    assert_int_equal(open_all(&d, &accounts[0], 3), 3);
+    assert_int_equal(sessions_of(&accounts[0]), 50);
+    assert_int_equal(d.counted[0], 87);
+    desk_end_sessions(&d);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(sessions_of(&accounts[i]), 0);
+    desk_close(&d);
+}
+
 /* ---- disconnects ----------------------------------------------------------- */
 
 static void
@@ -1455,6 +1502,7 @@ each_allocation_may_fail(void **state)
 TEST_MAIN(TEST(D20_a_session_is_its_own_credentials),
           TEST(the_longest_idle_session_makes_room_for_a_new_one),
           TEST(sessions_with_a_request_or_a_stream_are_not_idle),
+          TEST(a_new_session_costs_its_client_one_idle_one_at_most),
           TEST(D12_a_disconnect_is_not_a_cancel), TEST(D22_only_that_request_is_lost),
           TEST(D13_D14_D15_a_canceled_post_ends),
           TEST(D13_a_cancel_of_another_session_finds_nothing),
