@@ -227,6 +227,12 @@ mcpi_peer_expect(struct mcpi_peer *peer, struct mcpi_expected *message, int64_t 
     return 0;
 }
 
+bool
+mcpi_peer_expects(const struct mcpi_peer *peer)
+{
+    return peer->early && peer->early->expected_count > 0;
+}
+
 void
 mcpi_expected_init(struct mcpi_expected *message)
 {

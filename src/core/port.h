@@ -167,6 +167,8 @@ void mcpi_expected_init(struct mcpi_expected *message);
  * MCP_E_NOMEM: it was not announced. */
 int mcpi_peer_expect(struct mcpi_peer *peer, struct mcpi_expected *message,
                      int64_t now);
+/* Has a message been announced that is not done with? */
+bool mcpi_peer_expects(const struct mcpi_peer *peer);
 /* Nothing if it was not announced. */
 void mcpi_expected_done(struct mcpi_expected *message);
 

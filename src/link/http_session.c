@@ -446,6 +446,14 @@ id_hash(const struct mcpi_endpoint *endpoint, const char *id)
     return mcpi_map_hash(&endpoint->sessions, id, strlen(id));
 }
 
+/* Nothing is asked of it, and nothing is on its way. */
+static bool
+session_may_go(const struct mcpi_session *session)
+{
+    return !session->ending && mcpi_peer_is_idle(session->peer) &&
+           !mcpi_peer_expects(session->peer) && !session_has_client(session);
+}
+
 /* The one that is idle for the longest time, of that account or, with NULL, of all. */
 static struct mcpi_session *
 session_oldest_idle(const struct mcpi_endpoint *endpoint,
@@ -456,8 +464,7 @@ session_oldest_idle(const struct mcpi_endpoint *endpoint,
 
     for (; node != &endpoint->all_sessions; node = node->next) {
         session = MCPI_CONTAINER(node, struct mcpi_session, in_endpoint);
-        if ((!account || session->account == account) && !session->ending &&
-            mcpi_peer_is_idle(session->peer) && !session_has_client(session))
+        if ((!account || session->account == account) && session_may_go(session))
             return session;
     }
     return NULL;

@@ -117,6 +117,34 @@ sessions_with_a_request_or_a_stream_are_not_idle(void **state)
     desk_close(&d);
 }
 
+/* It may be a request, and its client has every reason to think that its session is
+ * there. */
+static void
+sessions_whose_next_message_is_authenticated_are_not_idle(void **state)
+{
+    struct mcpi_session *sessions[3], *s;
+    struct mcpi_expected message;
+    struct turn gets[2];
+    struct desk d;
+
+    (void)state;
+    desk_start(&d);
+    for (int i = 0; i < 3; i++)
+        sessions[i] = desk_session(&d, NEWEST);
+    for (int i = 0; i < 2; i++)
+        desk_get(&d, sessions[i], &gets[i], NULL);
+    mcpi_expected_init(&message);
+    assert_int_equal(mcpi_peer_expect(sessions[2]->peer, &message, d.now), 0);
+    assert_int_equal(mcpi_session_new(&d.endpoint, SENDER(""), &s), MCP_E_LIMIT);
+    mcpi_expected_done(&message);
+    assert_int_equal(mcpi_session_new(&d.endpoint, SENDER(""), &s), 0);
+    assert_int_equal(d.counted[0], 3);
+    desk_end_sessions(&d);
+    for (int i = 0; i < 2; i++)
+        turn_done(&gets[i]);
+    desk_close(&d);
+}
+
 /* As many as that client gets. */
 static size_t
 open_all(struct desk *d, struct mcpi_account *account, size_t most)
@@ -1502,6 +1530,7 @@ each_allocation_may_fail(void **state)
 TEST_MAIN(TEST(D20_a_session_is_its_own_credentials),
           TEST(the_longest_idle_session_makes_room_for_a_new_one),
           TEST(sessions_with_a_request_or_a_stream_are_not_idle),
+          TEST(sessions_whose_next_message_is_authenticated_are_not_idle),
           TEST(a_new_session_costs_its_client_one_idle_one_at_most),
           TEST(D12_a_disconnect_is_not_a_cancel), TEST(D22_only_that_request_is_lost),
           TEST(D13_D14_D15_a_canceled_post_ends),
