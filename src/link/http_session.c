@@ -454,18 +454,26 @@ session_may_go(const struct mcpi_session *session)
            !mcpi_peer_expects(session->peer) && !session_has_client(session);
 }
 
-/* The one that is idle for the longest time, of that account or, with NULL, of all. */
+/* The one that is idle for the longest time, of that account or, with NULL, of all. Those
+ * that are found busy go to the end, where they belong: thousands that listen are not
+ * looked at for each new one. */
 static struct mcpi_session *
-session_oldest_idle(const struct mcpi_endpoint *endpoint,
-                    const struct mcpi_account *account)
+session_oldest_idle(struct mcpi_endpoint *endpoint, const struct mcpi_account *account)
 {
-    const struct mcpi_list *node = endpoint->all_sessions.next;
+    struct mcpi_list *node = endpoint->all_sessions.next, *next;
+    const struct mcpi_list *last = endpoint->all_sessions.prev;
     struct mcpi_session *session;
 
-    for (; node != &endpoint->all_sessions; node = node->next) {
+    for (bool more = node != &endpoint->all_sessions; more; node = next) {
         session = MCPI_CONTAINER(node, struct mcpi_session, in_endpoint);
-        if ((!account || session->account == account) && session_may_go(session))
+        more = node != last;
+        next = node->next;
+        if (!session_may_go(session)) {
+            mcpi_list_remove(node);
+            mcpi_list_append(&endpoint->all_sessions, node);
+        } else if (!account || session->account == account) {
             return session;
+        }
     }
     return NULL;
 }

@@ -26,7 +26,7 @@
 
 struct mcpi_session {
     struct mcpi_map_node by_id;   /* while it is found */
-    struct mcpi_list in_endpoint; /* until it is freed; by `touched`, oldest first */
+    struct mcpi_list in_endpoint; /* until it is freed; who was last busy is last */
     struct mcpi_endpoint *endpoint;
     struct mcpi_peer *peer;
     struct mcpi_list streams; /* of its requests, with a client */

@@ -117,6 +117,30 @@ sessions_with_a_request_or_a_stream_are_not_idle(void **state)
     desk_close(&d);
 }
 
+/* Thousands that listen must not be looked at again for each new one. */
+static void
+sessions_that_were_found_busy_are_looked_at_last(void **state)
+{
+    struct mcpi_session *listening, *idle[2], *s;
+    struct turn get;
+    struct desk d;
+
+    (void)state;
+    listening = start(&d, NEWEST);
+    desk_get(&d, listening, &get, NULL);
+    for (int i = 0; i < 2; i++)
+        idle[i] = desk_session(&d, NEWEST);
+    assert_ptr_equal(mcpi_list_first(&d.endpoint.all_sessions),
+                     &listening->in_endpoint);
+    assert_int_equal(mcpi_session_new(&d.endpoint, SENDER(""), &s), 0);
+    assert_ptr_equal(mcpi_list_first(&d.endpoint.all_sessions), &idle[1]->in_endpoint);
+    assert_ptr_equal(idle[1]->in_endpoint.next, &listening->in_endpoint);
+    assert_int_equal(d.counted[0], 3);
+    desk_end_sessions(&d);
+    turn_done(&get);
+    desk_close(&d);
+}
+
 /* It may be a request, and its client has every reason to think that its session is
  * there. */
 static void
@@ -1530,6 +1554,7 @@ each_allocation_may_fail(void **state)
 TEST_MAIN(TEST(D20_a_session_is_its_own_credentials),
           TEST(the_longest_idle_session_makes_room_for_a_new_one),
           TEST(sessions_with_a_request_or_a_stream_are_not_idle),
+          TEST(sessions_that_were_found_busy_are_looked_at_last),
           TEST(sessions_whose_next_message_is_authenticated_are_not_idle),
           TEST(a_new_session_costs_its_client_one_idle_one_at_most),
           TEST(D12_a_disconnect_is_not_a_cancel), TEST(D22_only_that_request_is_lost),
