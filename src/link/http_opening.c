@@ -44,8 +44,9 @@ stream_reply(struct mcpi_http_stream *s, struct mcpi_out *out, const char *body,
         answer.fields = &field;
         answer.field_count = 1;
     }
-    (void)mcpi_turn_reply(turn, &answer); /* the rest is the carrier's */
+    /* It is held once: by core until here, then by the carrier. */
     mcpi_out_done(out, 0, mcpi_loop_now(s->endpoint->loop));
+    (void)mcpi_turn_reply(turn, &answer);
     mcpi_http_stream_free(s);
 }
 

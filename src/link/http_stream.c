@@ -171,6 +171,8 @@ mcpi_http_stream_send(struct mcpi_http_stream *s, const struct mcpi_buf *bytes)
 {
     bool left;
 
+    if (s->turn->ends)
+        mcpi_http_event_done(s, 0); /* the carrier has it alone: it is held once */
     if (s->is_sse)
         left = s->turn->ops->write(s->turn, bytes->data, bytes->len);
     else

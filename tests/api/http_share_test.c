@@ -341,7 +341,8 @@ subscriptions_of_one_address_are_half_at_most(void **state)
 static int
 say_much(mcp_request *req, mcp_result *out, void *user)
 {
-    (void)req;
+    (void)mcp_request_progress(req, 1, 2,
+                               NULL); /* if it was asked for: then it is a stream */
     return mcp_result_text(out, user);
 }
 
@@ -375,6 +376,41 @@ answers_that_nobody_reads_have_a_bound(void **state)
     free(much);
 }
 
+/* Its client has room for it once, and once is enough: it is not held a second time when
+ * it waits on the wire. */
+static void
+answer_that_fits_is_told_to_a_slow_reader(void **state)
+{
+    const size_t size = 15 * MIB;
+    char *much = malloc(size);
+    struct http_raw h;
+    struct raw raw;
+    int port;
+
+    (void)state;
+    assert_non_null(much);
+    memset(much, 'x', size - 1);
+    much[size - 1] = '\0';
+    raw_make(&raw, MCP_SERVER_OPTIONS(.memory_bytes = 64 * MIB));
+    raw_tool(&raw, MCP_TOOL(.name = "much", .reply = say_much, .user = much));
+    port = served_listen(&raw, MCP_HTTP_OPTIONS(.port = 0));
+    assert_int_equal(mcp_server_start(raw.server, NULL), 0);
+    for (int stream = 0; stream < 2; stream++) {
+        http_open_from(&h, port, GREEDY);
+        http_call(
+            &h, &HTTP_CALL(.era = MCP_ERA_MODERN, .tool = "much", .progress = stream));
+        assert_int_equal(http_answer(&h), 200);
+        assert_string_equal(http_field(&h, "Content-Type"),
+                            stream ? "text/event-stream" : "application/json");
+        assert_true(strlen(http_body(&h)) > size);
+        assert_non_null(strstr(http_body(&h), "xxx\""));
+        http_close(&h);
+    }
+    RAW_UNTIL(counts_of(&raw).held_bytes == 0);
+    raw_done(&raw);
+    free(much);
+}
+
 TEST_MAIN(TEST(connections_of_one_address_are_half_at_most),
           TEST(behind_a_proxy_one_address_may_have_all),
           TEST(bodies_that_never_end_have_a_bound),
@@ -382,4 +418,5 @@ TEST_MAIN(TEST(connections_of_one_address_are_half_at_most),
           TEST(sessions_that_are_left_behind_lock_nobody_out),
           TEST(sessions_of_one_principal_are_half_at_most),
           TEST(subscriptions_of_one_address_are_half_at_most),
-          TEST(answers_that_nobody_reads_have_a_bound))
+          TEST(answers_that_nobody_reads_have_a_bound),
+          TEST(answer_that_fits_is_told_to_a_slow_reader))
