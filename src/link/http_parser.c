@@ -98,12 +98,26 @@ parser_fail_as(struct mcpi_http_parser *p, llhttp_errno_t number)
     }
 }
 
+/* What has arrived so far may have grown. */
+static int
+parser_charge(struct mcpi_http_parser *p)
+{
+    size_t held = p->head->text_cap + p->head->body.cap;
+
+    if (held > MCPI_HTTP_FREE_MAX &&
+        !mcpi_account_change(p->account, MCPI_HELD_ARRIVING, &p->charged, held))
+        return parser_fail(p, 503, "too much is arriving from this client");
+    return 0;
+}
+
 static int
 parser_append(struct mcpi_http_parser *p, const char *at, size_t len)
 {
+    size_t cap = p->head->text_cap;
+
     if (mcpi_http_head_append(p->parsers, p->head, at, len) < 0)
         return parser_fail(p, 503, "no memory");
-    return 0;
+    return p->head->text_cap > cap ? parser_charge(p) : 0;
 }
 
 /* ---- what llhttp finds ------------------------------------------------------ */
@@ -287,11 +301,7 @@ parser_keep_piece(struct mcpi_http_parser *p)
         return parser_fail(p, 413, "the body is too long");
     if (head->body.status < 0)
         return parser_fail(p, 503, "no memory");
-    if (head->body.cap > MCPI_HTTP_FREE_BODY_MAX &&
-        !mcpi_account_change(p->account, MCPI_HELD_ARRIVING, &p->charged,
-                             head->body.cap))
-        return parser_fail(p, 503, "too much is arriving from this client");
-    return 0;
+    return parser_charge(p);
 }
 
 static int

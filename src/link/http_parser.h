@@ -13,8 +13,8 @@
 
 struct mcpi_http_parser;
 
-/* What nobody counts: most bodies are no longer. */
-#define MCPI_HTTP_FREE_BODY_MAX 16384
+/* Head and body of a request that nobody counts: most are no longer. */
+#define MCPI_HTTP_FREE_MAX 16384
 
 enum mcpi_http_event {
     MCPI_HTTP_MORE,      /* all was used, more is needed */
@@ -28,8 +28,8 @@ int mcpi_http_parser_new(struct mcpi_http_parsers *parsers,
                          struct mcpi_http_parser **ret_parser);
 void mcpi_http_parser_free(struct mcpi_http_parser *parser); /* NULL ok */
 
-/* Whom a body is charged to that is longer than MCPI_HTTP_FREE_BODY_MAX; outlives it. More than
- * its share is a fault, 503. */
+/* Whom a request is charged to that needs more than MCPI_HTTP_FREE_MAX; outlives it. More
+ * than its share is a fault, 503. */
 void mcpi_http_parser_charge(struct mcpi_http_parser *parser,
                              struct mcpi_account *account);
 

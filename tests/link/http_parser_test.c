@@ -734,7 +734,7 @@ a_long_body_is_charged_to_its_client(void **state)
 {
     static const char head[] =
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 400000\r\n\r\n";
-    static char part[MCPI_HTTP_FREE_BODY_MAX];
+    static char part[MCPI_HTTP_FREE_MAX];
     struct mcpi_account account;
     struct mcpi_budget budget;
     struct fixture f;
@@ -766,7 +766,38 @@ a_long_body_is_charged_to_its_client(void **state)
     fixture_close(&f);
 }
 
+static void
+a_long_head_is_charged_to_its_client(void **state)
+{
+    static const char head[] = "POST / HTTP/1.1\r\nHost: a\r\nX: ";
+    static char part[MCPI_HTTP_FREE_MAX];
+    struct mcpi_account account;
+    struct mcpi_budget budget;
+    struct fixture f;
+    const char *why;
+    size_t used;
+
+    (void)state;
+    memset(part, 'x', sizeof(part));
+    mcpi_budget_init(&budget);
+    mcpi_budget_raise(&budget, MCPI_HELD_ARRIVING, 100000);
+    mcpi_account_init(&account, &budget, NULL);
+    fixture_open(&f);
+    f.parsers.head_bytes = 100000;
+    mcpi_http_parser_charge(f.parser, &account);
+    assert_int_equal(mcpi_http_parser_feed(f.parser, head, sizeof(head) - 1, &used),
+                     MCPI_HTTP_MORE);
+    assert_int_equal(mcpi_budget_bytes(&budget), 0);
+    while (mcpi_http_parser_feed(f.parser, part, sizeof(part), &used) == MCPI_HTTP_MORE)
+        assert_in_range(mcpi_budget_bytes(&budget), sizeof(part), 50000);
+    assert_int_equal(mcpi_http_parser_status(f.parser, &why), 503);
+    mcpi_http_parser_next(f.parser);
+    assert_int_equal(mcpi_budget_bytes(&budget), 0);
+    fixture_close(&f);
+}
+
 TEST_MAIN(TEST(a_request_is_the_same_however_it_is_split),
+          TEST(a_long_head_is_charged_to_its_client),
           TEST(a_long_body_is_charged_to_its_client),
           TEST(values_have_no_white_space_around_them),
           TEST(pipelined_requests_come_one_after_the_other),
