@@ -306,6 +306,8 @@ mcpi_memory_store_new(const mcp_allocator *allocator, size_t session_bytes,
     store->session_bytes = session_bytes > 0 ? session_bytes : MCPI_STORE_BYTES;
     store->all_bytes = all_bytes > 0 ? all_bytes
                                      : mcpi_memory_share() / MCPI_STORE_PART_DEFAULT;
+    if (store->session_bytes > store->all_bytes)
+        store->session_bytes = store->all_bytes;
     store->interface = MCP_EVENT_STORE(.append = store_append, .replay = store_replay,
                                        .forget = store_forget, .self = store);
     mcpi_map_init(&store->sessions, mem, seed);

@@ -317,7 +317,26 @@ all_sessions_together_are_bounded(void **state)
     store_done(&mem, store);
 }
 
+static void
+one_session_has_no_more_than_all(void **state)
+{
+    char text[500];
+    mcp_memory_store *store;
+    struct test_mem mem;
+
+    (void)state;
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    test_mem_init(&mem);
+    assert_int_equal(mcpi_memory_store_new(&mem.allocator, 100000, 10000, &store), 0);
+    for (unsigned i = 1; i <= 200; i++)
+        assert_int_equal(keep(store, "s", 1, i, text), 0);
+    assert_true(atomic_load(&mem.live) < 30); /* 20 events of that size */
+    store_done(&mem, store);
+}
+
 TEST_MAIN(TEST(a_stream_is_replayed_in_order_and_alone),
+          TEST(one_session_has_no_more_than_all),
           TEST(all_sessions_together_are_bounded), TEST(what_is_not_known_is_an_error),
           TEST(the_oldest_leave_first), TEST(an_event_that_is_not_kept_leaves_no_gap),
           TEST(what_is_forgotten_is_gone), TEST(sessions_are_bounded_too),
