@@ -73,6 +73,7 @@ exchange_answer_too_much(struct mcpi_exchange *x)
     MCPI_WARN_ONCE(x->peer, MCPI_WARN_SHARE,
                    "an answer of %zu bytes is more than its client's share of memory",
                    x->answer_bytes);
+    mcpi_result_done(&x->result); /* its memory would wait for its client, uncounted */
     mcpi_result_fail(&x->result, MCP_E_LIMIT);
     x->answer_bytes = 0;
 }

@@ -101,13 +101,16 @@ answer_beyond_the_share_becomes_an_error(void **state)
 {
     struct endpoint_stream *stream;
     struct endpoint ep;
+    struct mcpi_exchange *x;
     struct share share;
 
     (void)state;
     endpoint_open(&ep, MCPI_PRIVATE_IDS, NULL);
     share_with(&share, ep.peer[0], 20000);
     stream = endpoint_post(&ep, MODERN_CALL("7"));
+    x = endpoint_job(&ep)->x;
     endpoint_finish_long(&ep, endpoint_job(&ep), 50000);
+    assert_int_equal(x->result.body.cap, 0); /* nor is it kept uncounted */
     endpoint_run(&ep);
     assert_int_equal(stream->count, 1);
     assert_int_equal(stream->codes[0], MCPI_RPC_INTERNAL_ERROR);
