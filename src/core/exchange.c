@@ -110,7 +110,8 @@ mcpi_exchange_unref(struct mcpi_exchange *x)
         x->peer->request_bytes -= x->request_bytes;
     }
     if (!exchange_is_local(x))
-        mcpi_account_give(x->outlet->account, MCPI_HELD_BYTES, x->request_bytes);
+        mcpi_account_give(x->outlet->account, MCPI_HELD_BYTES,
+                          x->size + x->request_bytes);
     mcpi_list_remove(&x->notes); /* those half written go on without us */
     if (x->own_outlet && x->outlet->exchange == x)
         x->outlet->exchange = NULL;
@@ -438,6 +439,19 @@ caller_size(const struct mcpi_caller *caller)
            (caller->scope ? strlen(caller->scope) + 1 : 0) + caller->said_len;
 }
 
+static size_t
+reason_room(const struct mcpi_peer *peer)
+{
+    return peer->traits & MCPI_PRIVATE_IDS ? OWN_REASON_MAX + 1 : MCPI_REASON_MAX + 1;
+}
+
+/* Besides what it came in. */
+static size_t
+exchange_size(size_t reason_size, const struct mcpi_caller *caller)
+{
+    return sizeof(struct mcpi_exchange) + reason_size + caller_size(caller);
+}
+
 /* room: as long as caller_size says. */
 static void
 exchange_keep_caller(struct mcpi_exchange *x, const struct mcpi_caller *caller,
@@ -457,16 +471,16 @@ static struct mcpi_exchange *
 exchange_new(struct mcpi_peer *peer, struct mcpi_outlet *outlet,
              const struct mcpi_rpc *rpc, const struct mcpi_caller *caller)
 {
-    size_t reason_size = peer->traits & MCPI_PRIVATE_IDS ? OWN_REASON_MAX + 1
-                                                         : MCPI_REASON_MAX + 1;
+    size_t reason_size = reason_room(peer);
+    size_t size = exchange_size(reason_size, caller);
     struct mcpi_exchange *x;
 
-    x = mcpi_alloc_zero_first(peer->engine->mem,
-                              sizeof(*x) + reason_size + caller_size(caller),
+    x = mcpi_alloc_zero_first(peer->engine->mem, size,
                               offsetof(struct mcpi_exchange, result));
     if (!x)
         return NULL;
     mcpi_result_init(&x->result, peer->engine);
+    x->size = size;
     x->reason_size = (uint8_t)reason_size;
     x->reason[0] = '\0';
     x->refs = 1; /* the table's and the run's */
@@ -559,7 +573,7 @@ mcpi_exchange_open(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
                    bool canceled)
 {
     struct mcpi_outlet *outlet = arrival->outlet ? arrival->outlet : peer->outlet;
-    size_t bytes = mcpi_doc_bytes(rpc->doc);
+    size_t bytes = mcpi_doc_bytes(rpc->doc) + exchange_size(reason_room(peer), caller);
     struct mcpi_exchange *x;
 
     if (!mcpi_account_take(outlet->account, MCPI_HELD_BYTES, bytes))
