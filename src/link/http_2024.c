@@ -56,7 +56,7 @@ struct session {
     struct mcpi_flush flush;
     struct mcpi_timer beat;      /* the next ping */
     int64_t spoke;               /* when something was last written */
-    struct mcpi_out *out[BATCH]; /* taken; the last byte has not left */
+    struct mcpi_out *out[BATCH]; /* taken; not yet the carrier's */
     size_t out_count;
     bool waits;                   /* the carrier keeps something */
     bool closing;                 /* end when all is written */
@@ -140,16 +140,6 @@ session_find(const struct mcpi_endpoint *endpoint, const struct wanted *wanted)
 
 /* ---- its end ------------------------------------------------------------- */
 
-static void
-session_written(struct session *s, int status)
-{
-    size_t count = s->out_count;
-
-    s->out_count = 0;
-    for (size_t i = 0; i < count; i++)
-        mcpi_out_done(s->out[i], status, session_now(s));
-}
-
 static struct mcpi_turn *
 session_release(struct session *s)
 {
@@ -181,7 +171,6 @@ session_end(struct session *s)
     mcpi_list_remove(&s->in_endpoint);
     (void)mcpi_map_remove(&endpoint->old_table->by_id, &s->by_id);
     mcpi_peer_lost(s->peer, MCP_E_CLOSED, session_now(s));
-    session_written(s, MCP_E_CLOSED);
     mcpi_flush_cancel(&s->flush);
     session_free(s);
     table_drop(endpoint);
@@ -235,6 +224,17 @@ buf_give_back(struct mcpi_buf *buf)
     mcpi_buf_init(buf, mem, max);
 }
 
+/* What waits is held once, by its carrier. */
+static void
+session_hand_over(struct session *s)
+{
+    size_t count = s->out_count;
+
+    s->out_count = 0;
+    for (size_t i = 0; i < count; i++)
+        mcpi_out_done(s->out[i], 0, session_now(s));
+}
+
 /* One write, of all that waits but no more than a batch. */
 static void
 session_write(struct session *s)
@@ -247,11 +247,11 @@ session_write(struct session *s)
     if (buf->len == 0)
         return;
     s->spoke = session_now(s);
+    session_hand_over(s);
     s->waits = !s->turn->ops->write(s->turn, buf->data, buf->len);
     buf_give_back(buf);
     if (s->waits)
         return;
-    session_written(s, 0);
     if (!mcpi_outlet_is_empty(mcpi_peer_outlet(s->peer)))
         mcpi_loop_flush(s->endpoint->loop, &s->flush); /* more in the next turn */
 }
@@ -311,7 +311,6 @@ on_written(struct mcpi_turn *turn)
     struct session *s = turn->by;
 
     s->waits = false;
-    session_written(s, 0);
     mcpi_loop_flush(s->endpoint->loop, &s->flush);
 }
 

@@ -411,6 +411,60 @@ answer_that_fits_is_told_to_a_slow_reader(void **state)
     free(much);
 }
 
+/* A message of the transport of 2024, which is answered on the stream. */
+static void
+say_2024(struct http_raw *h, const char *path, const char *body)
+{
+    char text[1024];
+
+    snprintf(text, sizeof(text),
+             "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+             "Content-Length: %zu\r\n\r\n%s",
+             path, strlen(body), body);
+    http_say(h, text);
+    assert_int_equal(http_answer(h), 202);
+}
+
+static void
+answer_that_fits_is_told_to_a_slow_reader_of_2024(void **state)
+{
+    const size_t size = 15 * MIB;
+    char *much = malloc(size), *path;
+    struct http_raw get, h;
+    const char *event;
+    struct raw raw;
+    int port;
+
+    (void)state;
+    assert_non_null(much);
+    memset(much, 'x', size - 1);
+    much[size - 1] = '\0';
+    raw_make(&raw, MCP_SERVER_OPTIONS(.memory_bytes = 64 * MIB));
+    raw_tool(&raw, MCP_TOOL(.name = "much", .reply = say_much, .user = much));
+    port = served_listen(&raw, MCP_HTTP_OPTIONS(.sse_path = "/sse"));
+    assert_int_equal(mcp_server_start(raw.server, NULL), 0);
+    http_open_from(&get, port, GREEDY);
+    http_say(&get, "GET /sse HTTP/1.1\r\nHost: localhost\r\n"
+                   "Accept: text/event-stream\r\n\r\n");
+    assert_int_equal(http_head(&get), 200);
+    path = strdup(http_event(&get, NULL));
+    http_open_from(&h, port, GREEDY);
+    say_2024(&h, path, INITIALIZE_BODY);
+    assert_non_null(http_event(&get, NULL));
+    say_2024(&h, path,
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
+             "\"params\":{\"name\":\"much\"}}");
+    event = http_event(&get, NULL);
+    assert_non_null(event);
+    assert_true(strlen(event) > size);
+    http_close(&h);
+    http_close(&get);
+    RAW_UNTIL(counts_of(&raw).held_bytes == 0);
+    raw_done(&raw);
+    free(path);
+    free(much);
+}
+
 TEST_MAIN(TEST(connections_of_one_address_are_half_at_most),
           TEST(behind_a_proxy_one_address_may_have_all),
           TEST(bodies_that_never_end_have_a_bound),
@@ -419,4 +473,5 @@ TEST_MAIN(TEST(connections_of_one_address_are_half_at_most),
           TEST(sessions_of_one_principal_are_half_at_most),
           TEST(subscriptions_of_one_address_are_half_at_most),
           TEST(answers_that_nobody_reads_have_a_bound),
-          TEST(answer_that_fits_is_told_to_a_slow_reader))
+          TEST(answer_that_fits_is_told_to_a_slow_reader),
+          TEST(answer_that_fits_is_told_to_a_slow_reader_of_2024))
