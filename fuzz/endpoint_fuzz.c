@@ -323,14 +323,15 @@ engine_open(struct fuzz *f, enum mcpi_era era, bool small)
     CHECK(mcpi_engine_new(&opt, &f->engine) == 0);
 }
 
-/* There is enough for everybody: what counts is that all of it is given back. */
+/* There is enough for everybody, but for sessions: what counts is that all of it is given
+ * back. */
 static void
 accounts_open(struct fuzz *f)
 {
     CHECK(mcpi_accounts_new(&f->mem, &f->accounts) == 0);
     for (int i = 0; i < MCPI_HOLDINGS; i++)
         mcpi_budget_raise(mcpi_accounts_budget(f->accounts), (enum mcpi_holding)i,
-                          SIZE_MAX / 2);
+                          i == MCPI_HELD_SESSIONS ? f->http.sessions : SIZE_MAX / 2);
     f->account = mcpi_accounts_get(f->accounts, "anybody", 7);
     CHECK(f->account);
 }

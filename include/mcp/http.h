@@ -184,8 +184,8 @@ typedef struct mcp_http_options {
                               idle for the longest time, without request or stream */
     size_t session_streams; /* GET streams, and streams somebody may come back for, of
                               one session: 64; 429 */
-    size_t body_bytes;      /* 16 MiB; 413 */
-    size_t head_bytes;      /* 32 KiB; 431 */
+    size_t body_bytes; /* 16 MiB, or an eighth of memory_bytes if that is less; 413 */
+    size_t head_bytes; /* 32 KiB; 431 */
 
     /* The transport of 2024-11-05, where a client keeps one stream for all answers. NULL:
      * not served. */

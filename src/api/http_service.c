@@ -10,6 +10,8 @@
  */
 #include "api/http_service.h"
 
+#include <stdint.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "api/mirrored.h"
@@ -17,6 +19,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "link/http_listener.h"
+
+#define SPARE_DESCRIPTORS_PART 4 /* of all: handlers need some, and somebody new */
 
 struct service;
 
@@ -311,17 +315,42 @@ shard_init(struct service *service, unsigned index,
     return mcpi_mount_new(shard_loop(shard), &clients, &shard->mount);
 }
 
+/* As many connections as there may be, but not all descriptors: nobody could be accepted
+ * any more, and handlers need some. */
+static size_t
+service_connections(const struct service *service)
+{
+    size_t count = service->settings->http.connections;
+    struct rlimit limit;
+
+    count = count > SIZE_MAX / service->count ? SIZE_MAX : count * service->count;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return count;
+    limit.rlim_cur -= limit.rlim_cur / SPARE_DESCRIPTORS_PART;
+    return limit.rlim_cur < count ? (size_t)limit.rlim_cur : count;
+}
+
 /* Its connections and sessions are there to be shared, too. */
 static void
 service_share(const struct service *service, const mcp_server *server)
 {
     struct mcpi_budget *budget = mcpi_accounts_budget(server->accounts);
-    const mcp_http_options *http = &service->settings->http;
 
-    for (unsigned i = 0; i < service->count; i++) {
-        mcpi_budget_raise(budget, MCPI_HELD_CONNECTIONS, http->connections);
-        mcpi_budget_raise(budget, MCPI_HELD_SESSIONS, http->sessions);
-    }
+    mcpi_budget_raise(budget, MCPI_HELD_CONNECTIONS, service_connections(service));
+    for (unsigned i = 0; i < service->count; i++)
+        mcpi_budget_raise(budget, MCPI_HELD_SESSIONS, service->settings->http.sessions);
+}
+
+/* What can never arrive is too long (413), not something to come back with (503). */
+static void
+service_bound_bodies(struct service *service, const mcp_server *server)
+{
+    struct mcpi_budget *budget = mcpi_accounts_budget(server->accounts);
+    size_t most = mcpi_budget_share(budget, MCPI_HELD_ARRIVING);
+    mcp_http_options *http = &service->settings->http;
+
+    if (http->body_bytes > most)
+        http->body_bytes = most;
 }
 
 /* With a reference for each shard. */
@@ -351,6 +380,7 @@ service_new(const struct mcpi_http_service_options *opt, struct service **ret_se
         return r;
     }
     service_share(service, opt->server);
+    service_bound_bodies(service, opt->server);
     atomic_init(&service->refs, service->count);
     *ret_service = service;
     return 0;

@@ -318,7 +318,7 @@ replica_add(mcp_server *server, mcp_error *err)
     if (r < 0)
         replica_free(replica);
     else
-        mcpi_server_may_listen(server, &replica->branch);
+        mcpi_server_share(server, &replica->branch);
     return r;
 }
 

@@ -204,10 +204,13 @@ server_open_accounts(mcp_server *server, const mcp_server_options *opt, mcp_erro
 }
 
 void
-mcpi_server_may_listen(mcp_server *server, const struct mcpi_branch *branch)
+mcpi_server_share(mcp_server *server, const struct mcpi_branch *branch)
 {
-    mcpi_budget_raise(mcpi_accounts_budget(server->accounts), MCPI_HELD_LISTENERS,
-                      branch->host.engine->limits.listeners);
+    struct mcpi_budget *budget = mcpi_accounts_budget(server->accounts);
+    const struct mcpi_limits *limits = &branch->host.engine->limits;
+
+    mcpi_budget_raise(budget, MCPI_HELD_LISTENERS, limits->listeners);
+    mcpi_budget_raise(budget, MCPI_HELD_REQUESTS, limits->in_flight);
 }
 
 static int
@@ -230,7 +233,7 @@ server_fill(mcp_server *server, const mcp_server_options *opt, mcp_error *err)
     if (r == 0)
         r = server_introduce(server, opt, err);
     if (r == 0) {
-        mcpi_server_may_listen(server, &server->trunk);
+        mcpi_server_share(server, &server->trunk);
         r = server_take_pool(server, opt, err);
     }
     if (r == 0)

@@ -130,8 +130,9 @@ void mcpi_server_check(mcp_server *server);
 /* Free what it was made of, all but its life and its memory. */
 void mcpi_server_dismantle(mcp_server *server);
 
-/* So many streams of subscriptions/listen as this branch has are there to be shared, too. */
-void mcpi_server_may_listen(mcp_server *server, const struct mcpi_branch *branch);
+/* So many requests, and streams of subscriptions/listen, as this branch may have are there
+ * to be shared, too. */
+void mcpi_server_share(mcp_server *server, const struct mcpi_branch *branch);
 
 /* ---- its links: links.c ------------------------------------------------- */
 

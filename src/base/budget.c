@@ -55,6 +55,12 @@ is_bytes(enum mcpi_holding what)
 }
 
 size_t
+mcpi_budget_share(const struct mcpi_budget *budget, enum mcpi_holding what)
+{
+    return load(&budget->limit[what]) / 2;
+}
+
+size_t
 mcpi_budget_bytes(const struct mcpi_budget *budget)
 {
     return load(&budget->used[MCPI_HELD_ARRIVING]) +
@@ -163,6 +169,12 @@ mcpi_account_give(struct mcpi_account *account, enum mcpi_holding what, size_t n
         return;
     subtract(&account->used[what], n);
     subtract(&account->budget->used[what], n);
+}
+
+size_t
+mcpi_account_holds(const struct mcpi_account *account, enum mcpi_holding what)
+{
+    return account ? load(&account->used[what]) : 0;
 }
 
 bool

@@ -21,10 +21,11 @@ enum mcpi_holding {
     MCPI_HELD_CONNECTIONS,
     MCPI_HELD_SESSIONS,
     MCPI_HELD_LISTENERS,
+    MCPI_HELD_REQUESTS, /* in flight, where clients share a peer */
     MCPI_HOLDINGS
 };
 
-/* So many connections, sessions and listeners an account may have while any are left:
+/* So many of what is no bytes an account may have while any are left:
  * few do no harm. */
 #define MCPI_UNSHARED_MAX 16
 
@@ -47,6 +48,9 @@ void mcpi_budget_init(struct mcpi_budget *budget);
 /* There is that much more of it. */
 void mcpi_budget_raise(struct mcpi_budget *budget, enum mcpi_holding what, size_t by);
 
+/* The most that an account may ever have of it. */
+size_t mcpi_budget_share(const struct mcpi_budget *budget, enum mcpi_holding what);
+
 /* All that is held of bytes. */
 size_t mcpi_budget_bytes(const struct mcpi_budget *budget);
 
@@ -68,6 +72,9 @@ void mcpi_account_unref(struct mcpi_account *account); /* NULL ok; nothing is he
  * NULL: nobody counts, true. Whoever takes keeps a reference until it has given back. */
 bool mcpi_account_take(struct mcpi_account *account, enum mcpi_holding what, size_t n);
 void mcpi_account_give(struct mcpi_account *account, enum mcpi_holding what, size_t n);
+
+/* How much of it has it? */
+size_t mcpi_account_holds(const struct mcpi_account *account, enum mcpi_holding what);
 
 /* Would that many fit now? */
 bool mcpi_account_has_room(const struct mcpi_account *account, enum mcpi_holding what,

@@ -100,6 +100,27 @@ exchange_uncharge(struct mcpi_exchange *x)
     mcpi_result_done(&x->result);
 }
 
+/* Has its client a share left for one more request, of that many bytes? */
+static bool
+exchange_admit(const struct mcpi_peer *peer, const struct mcpi_outlet *outlet,
+               size_t bytes)
+{
+    if (!mcpi_account_take(outlet->account, MCPI_HELD_BYTES, bytes))
+        return false;
+    if (!peer->is_charged || mcpi_account_take(outlet->account, MCPI_HELD_REQUESTS, 1))
+        return true;
+    mcpi_account_give(outlet->account, MCPI_HELD_BYTES, bytes);
+    return false;
+}
+
+static void
+exchange_dismiss(bool is_shared, const struct mcpi_outlet *outlet, size_t bytes)
+{
+    mcpi_account_give(outlet->account, MCPI_HELD_BYTES, bytes);
+    if (is_shared)
+        mcpi_account_give(outlet->account, MCPI_HELD_REQUESTS, 1);
+}
+
 void
 mcpi_exchange_unref(struct mcpi_exchange *x)
 {
@@ -110,8 +131,7 @@ mcpi_exchange_unref(struct mcpi_exchange *x)
         x->peer->request_bytes -= x->request_bytes;
     }
     if (!exchange_is_local(x))
-        mcpi_account_give(x->outlet->account, MCPI_HELD_BYTES,
-                          x->size + x->request_bytes);
+        exchange_dismiss(x->is_shared, x->outlet, x->size + x->request_bytes);
     mcpi_list_remove(&x->notes); /* those half written go on without us */
     if (x->own_outlet && x->outlet->exchange == x)
         x->outlet->exchange = NULL;
@@ -576,13 +596,14 @@ mcpi_exchange_open(struct mcpi_peer *peer, const struct mcpi_arrival *arrival,
     size_t bytes = mcpi_doc_bytes(rpc->doc) + exchange_size(reason_room(peer), caller);
     struct mcpi_exchange *x;
 
-    if (!mcpi_account_take(outlet->account, MCPI_HELD_BYTES, bytes))
+    if (!exchange_admit(peer, outlet, bytes))
         return MCP_E_LIMIT;
     x = exchange_new(peer, outlet, rpc, caller);
     if (!x) {
-        mcpi_account_give(outlet->account, MCPI_HELD_BYTES, bytes);
+        exchange_dismiss(peer->is_charged, outlet, bytes);
         return MCP_E_NOMEM;
     }
+    x->is_shared = peer->is_charged;
     exchange_enter(x);
     mcpi_exchange_ref(x);
     if (canceled)

@@ -98,6 +98,7 @@ struct mcpi_exchange {
     double progress;                    /* last value reported; -inf before the first */
     size_t request_bytes, answer_bytes; /* as counted in the peer */
     size_t size;                        /* of this, with what stands behind it */
+    bool is_shared; /* counted as a request in its client's account */
     struct mcpi_result result;
     /* Written by its end, before anybody is told: reason_size bytes. Behind it stands who
      * asked, and what else was said, as caller says. */

@@ -150,7 +150,8 @@ push_scratch(struct mcpi_outlet *outlet, struct mcpi_exchange *about,
         note->out.code = code;
         outlet->peer->answer_bytes += note->len;
         /* Refusing is what happens at the limit: it has as much room again. */
-        if (outlet->peer->answer_bytes / 2 > outlet->engine->limits.held_bytes)
+        if (!outlet->peer->is_charged &&
+            outlet->peer->answer_bytes / 2 > outlet->engine->limits.held_bytes)
             mcpi_outlet_fail(outlet, MCP_E_LIMIT, "the peer does not read its answers");
     }
     if (!note_charge(note) || !mcpi_outlet_push(outlet, &note->out))

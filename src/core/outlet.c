@@ -50,6 +50,9 @@ mcpi_outlet_set_account(struct mcpi_outlet *outlet, struct mcpi_account *account
 {
     mcpi_account_unref(outlet->account);
     outlet->account = mcpi_account_ref(account);
+    if (outlet->peer && outlet != outlet->peer->outlet &&
+        (outlet->peer->traits & MCPI_PRIVATE_IDS))
+        outlet->peer->is_charged = outlet->peer->is_charged || account;
 }
 
 void *

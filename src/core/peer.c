@@ -325,15 +325,17 @@ mcpi_peer_fail(struct mcpi_peer *peer, int status, const char *why)
 void
 mcpi_peer_charge(struct mcpi_peer *peer, struct mcpi_outlet *outlet, size_t bytes)
 {
-    if (peer->answer_bytes > peer->engine->limits.held_bytes)
+    if (!peer->is_charged && peer->answer_bytes > peer->engine->limits.held_bytes)
         mcpi_outlet_fail(outlet, MCP_E_LIMIT, "the peer does not read its answers");
     peer->answer_bytes += bytes;
 }
 
+/* Many clients in one: what one of them makes us hold must not be the end of others. */
 static bool
 peer_holds_too_much(const struct mcpi_peer *peer)
 {
-    return peer->request_bytes + peer->answer_bytes > peer->engine->limits.held_bytes;
+    return !peer->is_charged &&
+           peer->request_bytes + peer->answer_bytes > peer->engine->limits.held_bytes;
 }
 
 bool

@@ -36,16 +36,17 @@ struct mcpi_peer {
     unsigned traits;
     enum mcpi_peer_state state;
     struct mcpi_outlet *outlet;
-    struct mcpi_map pending;          /* legs, by folded id */
-    struct mcpi_map in_flight;        /* exchanges, by folded id */
-    struct mcpi_list outlets;         /* those that are alive, its own among them */
-    struct mcpi_list open;            /* exchanges */
-    struct mcpi_list ended;           /* exchanges that somebody still holds */
-    struct mcpi_list waiting;         /* calls between two legs; core/call.c */
-    size_t open_count;                /* of those open */
-    size_t exchange_count;            /* open, or with a run alive */
-    size_t request_bytes;             /* of requests that are not freed */
-    size_t answer_bytes;              /* of answers that wait, refusals among them */
+    struct mcpi_map pending;   /* legs, by folded id */
+    struct mcpi_map in_flight; /* exchanges, by folded id */
+    struct mcpi_list outlets;  /* those that are alive, its own among them */
+    struct mcpi_list open;     /* exchanges */
+    struct mcpi_list ended;    /* exchanges that somebody still holds */
+    struct mcpi_list waiting;  /* calls between two legs; core/call.c */
+    size_t open_count;         /* of those open */
+    size_t exchange_count;     /* open, or with a run alive */
+    size_t request_bytes;      /* of requests that are not freed */
+    size_t answer_bytes;       /* of answers that wait, refusals among them */
+    bool is_charged; /* what is held of it is its clients', who each have an account */
     struct mcpi_early_cancels *early; /* NULL: messages come in order */
     struct mcpi_ring buried; /* ids of ours that were abandoned: "late" (B21) */
     int64_t next_id;

@@ -132,7 +132,7 @@ receive_request(const struct receipt *in)
     r = mcpi_exchange_open(in->peer, in->arrival, &in->rpc, &caller, canceled);
     if (r < 0) {
         mcpi_refuse(&why, MCPI_RPC_INTERNAL_ERROR, "%s",
-                    r == MCP_E_LIMIT ? "Too much memory is in use for this client"
+                    r == MCP_E_LIMIT ? "Too much is in use for this client"
                                      : "Out of memory");
         receive_refuse(in, &why);
         return false;

@@ -220,7 +220,8 @@ on_accepted(void *user, int take_fd)
     struct mcpi_http_connection *connection;
     int r = MCP_E_LIMIT;
 
-    if (l->count < l->opt.http->connections)
+    /* accounts know how many there are on all loops */
+    if (l->opt.clients.accounts || l->count < l->opt.http->connections)
         r = mcpi_http_connection_new(l, take_fd, &connection);
     if (r < 0)
         listener_turn_away(l, take_fd,

@@ -262,7 +262,8 @@ post_check_share(const struct post *post)
 static bool
 post_check_shared(const struct post *post, const struct mcpi_peer *peer)
 {
-    if (!peer || !mcpi_peer_has_room(peer))
+    if (!peer || !mcpi_peer_has_room(peer) ||
+        !mcpi_account_has_room(post->who->account, MCPI_HELD_REQUESTS, 1))
         return post_refuse(post, 503, MCPI_RPC_INTERNAL_ERROR,
                            "Too many requests in flight");
     return true;

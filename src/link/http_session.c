@@ -454,11 +454,24 @@ session_may_go(const struct mcpi_session *session)
            !mcpi_peer_expects(session->peer) && !session_has_client(session);
 }
 
-/* The one that is idle for the longest time, of that account or, with NULL, of all. Those
- * that are found busy go to the end, where they belong: thousands that listen are not
- * looked at for each new one. */
+/* Whose session ends for a new one. */
+enum victim { OWN, OF_A_GREEDY_CLIENT, ANY };
+
+static bool
+session_is_of(const struct mcpi_session *session, enum victim victim,
+              const struct mcpi_account *account)
+{
+    if (victim == OWN)
+        return session->account == account;
+    return victim == ANY ||
+           mcpi_account_holds(session->account, MCPI_HELD_SESSIONS) > MCPI_UNSHARED_MAX;
+}
+
+/* The one of these that is idle for the longest time. Those that are found busy go to the
+ * end, where they belong: thousands that listen are not looked at for each new one. */
 static struct mcpi_session *
-session_oldest_idle(struct mcpi_endpoint *endpoint, const struct mcpi_account *account)
+session_oldest_idle(struct mcpi_endpoint *endpoint, enum victim victim,
+                    const struct mcpi_account *account)
 {
     struct mcpi_list *node = endpoint->all_sessions.next, *next;
     const struct mcpi_list *last = endpoint->all_sessions.prev;
@@ -471,7 +484,7 @@ session_oldest_idle(struct mcpi_endpoint *endpoint, const struct mcpi_account *a
         if (!session_may_go(session)) {
             mcpi_list_remove(node);
             mcpi_list_append(&endpoint->all_sessions, node);
-        } else if (!account || session->account == account) {
+        } else if (session_is_of(session, victim, account)) {
             return session;
         }
     }
@@ -495,7 +508,7 @@ session_evict(struct mcpi_endpoint *endpoint, struct mcpi_session *session)
 static bool
 session_replace(struct mcpi_endpoint *endpoint, const struct mcpi_account *account)
 {
-    struct mcpi_session *session = session_oldest_idle(endpoint, account);
+    struct mcpi_session *session = session_oldest_idle(endpoint, OWN, account);
 
     if (session) {
         mcpi_account_unref(session->account);
@@ -504,15 +517,31 @@ session_replace(struct mcpi_endpoint *endpoint, const struct mcpi_account *accou
     return session_evict(endpoint, session);
 }
 
+/* Those of clients that have many go first. */
+static bool
+session_evict_other(struct mcpi_endpoint *endpoint)
+{
+    struct mcpi_session *session;
+
+    session = session_oldest_idle(endpoint, OF_A_GREEDY_CLIENT, NULL);
+    if (!session)
+        session = session_oldest_idle(endpoint, ANY, NULL);
+    return session_evict(endpoint, session);
+}
+
+/* A client with more than a few sessions makes room at its own cost only. */
 int
 mcpi_endpoint_enter_session(struct mcpi_endpoint *endpoint,
                             struct mcpi_account *account)
 {
-    if (endpoint->session_count >= endpoint->http->sessions &&
-        !session_evict(endpoint, session_oldest_idle(endpoint, NULL)))
-        return MCP_E_LIMIT;
-    if (!mcpi_account_take(account, MCPI_HELD_SESSIONS, 1) &&
-        !session_replace(endpoint, account))
+    if (!account && endpoint->session_count >= endpoint->http->sessions)
+        return session_evict_other(endpoint) ? 0 : MCP_E_LIMIT;
+    if (mcpi_account_take(account, MCPI_HELD_SESSIONS, 1) ||
+        session_replace(endpoint, account))
+        return 0;
+    if (mcpi_account_holds(account, MCPI_HELD_SESSIONS) >= MCPI_UNSHARED_MAX ||
+        !session_evict_other(endpoint) ||
+        !mcpi_account_take(account, MCPI_HELD_SESSIONS, 1))
         return MCP_E_LIMIT;
     return 0;
 }

@@ -150,24 +150,24 @@ account_new(struct mcpi_accounts *all, const struct name *name, uint64_t hash)
 }
 
 struct mcpi_account *
-mcpi_accounts_get(struct mcpi_accounts *accounts, const void *text, size_t len)
+mcpi_accounts_get(struct mcpi_accounts *accounts, const void *name, size_t len)
 {
-    const struct name name = {text, len};
+    const struct name wanted = {name, len};
     struct mcpi_map_node *node = NULL;
     struct account *a;
     uint64_t hash;
 
     if (!accounts)
         return NULL;
-    hash = len > 0 ? mcpi_map_hash(&accounts->by_name, text, len) : 0;
+    hash = len > 0 ? mcpi_map_hash(&accounts->by_name, name, len) : 0;
     pthread_mutex_lock(&accounts->lock);
     if (len > 0)
-        node = mcpi_map_find(&accounts->by_name, hash, account_has_name, &name);
+        node = mcpi_map_find(&accounts->by_name, hash, account_has_name, &wanted);
     if (node) {
         a = MCPI_CONTAINER(node, struct account, by_name);
         (void)mcpi_account_ref(&a->account);
     } else {
-        a = account_new(accounts, &name, hash);
+        a = account_new(accounts, &wanted, hash);
     }
     pthread_mutex_unlock(&accounts->lock);
     return a ? &a->account : NULL;

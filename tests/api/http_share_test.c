@@ -108,7 +108,7 @@ is_answered(struct http_raw *h)
     return !http_wait(h, 1) || h->len > 0;
 }
 
-/* The head of a body of 16 MiB, and that much of it, or what was taken before it was
+/* The head of a body of 8 MiB, and that much of it, or what was taken before it was
  * refused. */
 static void
 begin_body(struct http_raw *h, int port, size_t bytes)
@@ -121,7 +121,7 @@ begin_body(struct http_raw *h, int port, size_t bytes)
     http_say(h, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
                 "Content-Type: application/json\r\n"
                 "Accept: application/json, text/event-stream\r\n"
-                "Content-Length: 16777216\r\n\r\n");
+                "Content-Length: 8388608\r\n\r\n");
     (void)http_push(h, some, bytes);
     free(some);
 }
@@ -150,6 +150,24 @@ bodies_that_never_end_have_a_bound(void **state)
     other_is_served(port);
     crowd_close(&crowd);
     RAW_UNTIL(counts_of(&raw).held_bytes == 0);
+    raw_done(&raw);
+}
+
+/* Coming back would not help. */
+static void
+body_that_can_never_fit_is_too_long(void **state)
+{
+    struct http_raw h;
+    struct raw raw;
+    int port;
+
+    (void)state;
+    port = served_start(&raw, MCP_SERVER_OPTIONS(.memory_bytes = 16 * MIB),
+                        MCP_HTTP_OPTIONS(.port = 0));
+    begin_body(&h, port, 1);
+    assert_int_equal(http_answer(&h), 413);
+    assert_null(http_field(&h, "Retry-After"));
+    http_close(&h);
     raw_done(&raw);
 }
 
@@ -292,6 +310,30 @@ sessions_of_one_principal_are_half_at_most(void **state)
     raw_done(&raw);
 }
 
+/* One that fills a loop would end the idle sessions of others there. */
+static void
+sessions_are_shared_by_all_loops(void **state)
+{
+    struct http_raw h;
+    struct raw raw;
+    int port;
+
+    (void)state;
+    port = served_start(&raw, MCP_SERVER_OPTIONS(.page = 0),
+                        MCP_HTTP_OPTIONS(.sessions = MANY / 2, .threads = 2));
+    assert_int_equal(begin_session(port, OTHER, NULL, &h), 200);
+    for (int i = 0; i < 3 * MANY; i++) {
+        struct http_raw greedy;
+
+        (void)begin_session(port, GREEDY, NULL, &greedy); /* or there is no idle one */
+        http_close(&greedy);
+        assert_true(counts_of(&raw).sessions <= MANY / 2 + 1);
+    }
+    served_says(&h, MCP_ERA_LEGACY, http_field(&h, "Mcp-Session-Id"));
+    http_close(&h);
+    raw_done(&raw);
+}
+
 /* ---- subscriptions --------------------------------------------------------- */
 
 static int
@@ -333,6 +375,78 @@ subscriptions_of_one_address_are_half_at_most(void **state)
     assert_int_equal(listen_from(port, OTHER, &h), 0);
     http_close(&h);
     crowd_close(&crowd);
+    raw_done(&raw);
+}
+
+/* ---- requests -------------------------------------------------------------- */
+
+static int
+hang(mcp_request *req, mcp_result *out, void *user)
+{
+    (void)out, (void)user;
+    return mcp_request_sleep(req, 600000);
+}
+
+/* All modern clients are one peer of the engine. */
+static void
+long_requests_of_one_client_lock_nobody_out(void **state)
+{
+    struct crowd crowd = {.count = 0};
+    char *arguments = malloc(MIB);
+    struct raw raw;
+    int port;
+
+    (void)state;
+    assert_non_null(arguments);
+    memset(arguments, ' ', MIB - 1);
+    memcpy(arguments, "{}", 2);
+    arguments[MIB - 1] = '\0';
+    raw_make(&raw, MCP_SERVER_OPTIONS(.held_bytes = MIB));
+    raw_tool(&raw, MCP_TOOL(.name = "say", .reply = served_say));
+    raw_tool(&raw, MCP_TOOL(.name = "hang", .run = hang));
+    port = served_listen(&raw, MCP_HTTP_OPTIONS(.port = 0));
+    assert_int_equal(mcp_server_start(raw.server, NULL), 0);
+    while (crowd.count < 3) {
+        http_open_from(&crowd.clients[crowd.count], port, GREEDY);
+        http_call(
+            &crowd.clients[crowd.count++],
+            &HTTP_CALL(.era = MCP_ERA_MODERN, .tool = "hang", .arguments = arguments));
+    }
+    RAW_UNTIL(counts_of(&raw).live_handlers == 3);
+    other_is_served(port);
+    crowd_close(&crowd);
+    RAW_UNTIL(counts_of(&raw).held_bytes == 0);
+    raw_done(&raw);
+    free(arguments);
+}
+
+static void
+requests_of_one_client_are_half_at_most(void **state)
+{
+    struct crowd crowd = {.count = 0};
+    struct http_raw h;
+    struct raw raw;
+    int port;
+
+    (void)state;
+    raw_make(&raw, MCP_SERVER_OPTIONS(.in_flight = MANY, .workers = MANY));
+    raw_tool(&raw, MCP_TOOL(.name = "say", .reply = served_say));
+    raw_tool(&raw, MCP_TOOL(.name = "hang", .run = hang));
+    port = served_listen(&raw, MCP_HTTP_OPTIONS(.port = 0));
+    assert_int_equal(mcp_server_start(raw.server, NULL), 0);
+    while (crowd.count < MANY / 2) {
+        http_open_from(&crowd.clients[crowd.count], port, GREEDY);
+        http_call(&crowd.clients[crowd.count++],
+                  &HTTP_CALL(.era = MCP_ERA_MODERN, .tool = "hang"));
+    }
+    RAW_UNTIL(counts_of(&raw).in_flight == MANY / 2);
+    http_open_from(&h, port, GREEDY);
+    http_call(&h, &HTTP_CALL(.era = MCP_ERA_MODERN, .tool = "say"));
+    assert_int_equal(http_answer(&h), 503);
+    http_close(&h);
+    other_is_served(port);
+    crowd_close(&crowd);
+    RAW_UNTIL(counts_of(&raw).in_flight == 0);
     raw_done(&raw);
 }
 
@@ -472,6 +586,10 @@ TEST_MAIN(TEST(connections_of_one_address_are_half_at_most),
           TEST(sessions_that_are_left_behind_lock_nobody_out),
           TEST(sessions_of_one_principal_are_half_at_most),
           TEST(subscriptions_of_one_address_are_half_at_most),
+          TEST(body_that_can_never_fit_is_too_long),
+          TEST(sessions_are_shared_by_all_loops),
+          TEST(long_requests_of_one_client_lock_nobody_out),
+          TEST(requests_of_one_client_are_half_at_most),
           TEST(answers_that_nobody_reads_have_a_bound),
           TEST(answer_that_fits_is_told_to_a_slow_reader),
           TEST(answer_that_fits_is_told_to_a_slow_reader_of_2024))

@@ -35,7 +35,9 @@ one_client_gets_half(void **state)
 
     (void)state;
     shared(&budget, MCPI_HELD_BYTES, LIMIT, &a, 1);
+    assert_int_equal(mcpi_budget_share(&budget, MCPI_HELD_BYTES), LIMIT / 2);
     assert_int_equal(take_all(&a, MCPI_HELD_BYTES), LIMIT / 2);
+    assert_int_equal(mcpi_account_holds(&a, MCPI_HELD_BYTES), LIMIT / 2);
     assert_false(mcpi_account_has_room(&a, MCPI_HELD_BYTES, 1));
     mcpi_account_give(&a, MCPI_HELD_BYTES, 1);
     assert_true(mcpi_account_has_room(&a, MCPI_HELD_BYTES, 1));

@@ -307,7 +307,7 @@ C6_without_descriptors_it_neither_spins_nor_stops(void **state)
     http_probe_open(&p, &first);
     http_probe_alive_on(&p, &first);
     for (int i = 0; i < CROWD; i++) /* plain: nobody shakes hands with the last ones */
-        http_open(&crowd[i], p.port, NULL);
+        http_open_from(&crowd[i], p.port, 2 + i % ADDRESSES);
     http_probe_alive_on(&p, &first);
     wait_until(is_quiet, &(struct looks){.pid = p.server.pid});
     http_probe_alive_on(&p, &first);
