@@ -256,6 +256,8 @@ mcpi_http_wire_shut(struct mcpi_http_wire *wire)
 
 /* ---- reading ------------------------------------------------------------------ */
 
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
+
 static void
 on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buf)
 {
@@ -297,6 +299,30 @@ wire_unpack(struct mcpi_http_wire *w, const char *data, size_t len)
         w->ops->lost(w);
 }
 
+/* There is more, but libuv would read it at once. */
+static void
+wire_pause(struct mcpi_http_wire *w)
+{
+    (void)uv_read_stop(wire_stream(w));
+    mcpi_list_remove(&w->in_paused);
+    mcpi_list_append(&w->wires->paused, &w->in_paused);
+    mcpi_loop_flush(w->wires->loop, &w->wires->flush);
+}
+
+/* The turn is over. */
+static void
+on_flush(struct mcpi_flush *flush)
+{
+    struct mcpi_http_wires *wires = MCPI_CONTAINER(flush, struct mcpi_http_wires,
+                                                   flush);
+    struct mcpi_list *node;
+
+    while ((node = mcpi_list_pop(&wires->paused)) != NULL)
+        (void)uv_read_start(
+            wire_stream(MCPI_CONTAINER(node, struct mcpi_http_wire, in_paused)),
+            on_alloc, on_read);
+}
+
 /* What came home before it is done with first, so that a result which was there before
  * the client left wins (F10). */
 static void
@@ -315,6 +341,8 @@ on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         wire_unpack(w, buf->base, (size_t)n);
     else
         w->ops->got(w, buf->base, (size_t)n);
+    if (n == MCPI_HTTP_INPUT && !w->closing)
+        wire_pause(w);
 }
 
 /* ---- opening and closing -------------------------------------------------------- */
@@ -376,6 +404,7 @@ mcpi_http_wire_open(struct mcpi_http_wire *wire, struct mcpi_http_wires *wires,
     int r;
 
     memset(wire, 0, sizeof(*wire));
+    mcpi_list_init(&wire->in_paused);
     wire->wires = wires;
     wire->ops = ops;
     if (wires->tls) {
@@ -395,6 +424,7 @@ mcpi_http_wire_close(struct mcpi_http_wire *wire, bool reset)
     if (wire->closing)
         return;
     wire->closing = true;
+    mcpi_list_remove(&wire->in_paused);
     if (!reset || uv_tcp_close_reset(&wire->tcp, on_closed) < 0)
         uv_close((uv_handle_t *)&wire->tcp, on_closed);
 }
@@ -434,6 +464,8 @@ mcpi_http_wires_init(struct mcpi_http_wires *wires, struct mcpi_loop *loop,
     mcpi_buf_init(&wires->plain, mem, UINT32_MAX);
     mcpi_buf_init(&wires->packed, mem, UINT32_MAX);
     mcpi_buf_init(&wires->out, mem, UINT32_MAX);
+    mcpi_list_init(&wires->paused);
+    mcpi_flush_init(&wires->flush, on_flush);
     wires->input = mcpi_alloc(mem, MCPI_HTTP_INPUT);
     if (!wires->input)
         return MCP_E_NOMEM;
@@ -445,6 +477,7 @@ mcpi_http_wires_init(struct mcpi_http_wires *wires, struct mcpi_loop *loop,
 void
 mcpi_http_wires_done(struct mcpi_http_wires *wires)
 {
+    mcpi_flush_cancel(&wires->flush);
     mcpi_buf_done(&wires->plain);
     mcpi_buf_done(&wires->packed);
     mcpi_buf_done(&wires->out);

@@ -2,8 +2,10 @@
  * http_wire.h - the bytes of one connection: a socket, TLS before it or not, and what the
  * socket has not taken yet
  *
- * Reading never stops: a client that hangs up is noticed at once, also while it is sent
- * something (libuv does not look at a socket that nobody reads from).
+ * Reading never stops for long: a client that hangs up is noticed at once, also while it
+ * is sent something (libuv does not look at a socket that nobody reads from). But after as
+ * much as one buffer holds a connection waits for its next turn, or a few that send much
+ * would keep all others waiting.
  */
 #ifndef MCPI_LINK_HTTP_WIRE_H
 #define MCPI_LINK_HTTP_WIRE_H
@@ -20,7 +22,9 @@ struct mcpi_http_wires {
     struct mcpi_tls_context *tls; /* or NULL; counted */
     char *input;                  /* what is read */
     struct mcpi_buf plain, packed,
-        out; /* TLS: what came, what leaves, before and after */
+        out;                 /* TLS: what came, what leaves, before and after */
+    struct mcpi_list paused; /* they have had their turn */
+    struct mcpi_flush flush; /* reads from them again */
 };
 #define MCPI_HTTP_INPUT 65536
 
@@ -44,6 +48,7 @@ struct mcpi_http_wire_ops {
 
 struct mcpi_http_wire {
     uv_tcp_t tcp;
+    struct mcpi_list in_paused; /* or alone */
     struct mcpi_http_wires *wires;
     const struct mcpi_http_wire_ops *ops;
     struct mcpi_tls *tls;

@@ -16,7 +16,7 @@ struct fixture {
     struct mcpi_http_wire wire;
     int fd; /* the other end */
     char got[256];
-    size_t got_len;
+    size_t got_len, came;
     int lost, left, closed;
 };
 
@@ -31,6 +31,7 @@ on_got(struct mcpi_http_wire *wire, const char *data, size_t len)
 {
     struct fixture *f = fixture_of(wire);
 
+    f->came += len;
     if (len > sizeof(f->got) - f->got_len)
         len = sizeof(f->got) - f->got_len;
     memcpy(f->got + f->got_len, data, len);
@@ -130,6 +131,33 @@ what_comes_is_got_and_the_end_is_lost(void **state)
     assert_int_equal(shutdown(f.fd, SHUT_WR), 0);
     UNTIL(&f, f.closed == 1);
     assert_int_equal(f.lost, 1);
+    fixture_close(&f);
+}
+
+/* Issue 20, 5: however much it sends, others have their turn. */
+static void
+one_turn_reads_as_much_as_a_buffer_holds(void **state)
+{
+    static char much[MCPI_HTTP_INPUT];
+    struct fixture f;
+    size_t sent = 0;
+    ssize_t n;
+    int room = 1 << 20;
+
+    (void)state;
+    fixture_open(&f, NULL);
+    assert_int_equal(setsockopt(f.fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)), 0);
+    for (n = 1; n > 0; sent += n > 0 ? (size_t)n : 0)
+        n = send(f.fd, much, sizeof(much), MSG_DONTWAIT | MSG_NOSIGNAL);
+    assert_true(sent > 2 * MCPI_HTTP_INPUT);
+    while (f.came < sent) {
+        size_t before = f.came;
+
+        step(&f);
+        assert_true(f.came - before <= MCPI_HTTP_INPUT);
+    }
+    assert_int_equal(shutdown(f.fd, SHUT_WR), 0);
+    UNTIL(&f, f.closed == 1); /* and the end is noticed */
     fixture_close(&f);
 }
 
@@ -361,6 +389,7 @@ each_allocation_may_fail(void **state)
 }
 
 TLS_TEST_MAIN(TEST(parts_leave_as_one), TEST(what_comes_is_got_and_the_end_is_lost),
+              TEST(one_turn_reads_as_much_as_a_buffer_holds),
               TEST(what_does_not_fit_is_kept_in_order_and_then_left),
               TEST(no_more_comes_after_what_is_kept),
               TEST(a_write_that_fails_is_seen_at_once),
