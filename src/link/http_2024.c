@@ -419,7 +419,7 @@ serve_get(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
           const struct mcpi_http_who *who)
 {
     struct mcpi_buf greeting;
-    struct session *s;
+    struct session *s = NULL;
     int r;
 
     r = table_make(endpoint);
