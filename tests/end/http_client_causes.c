@@ -185,7 +185,7 @@ fits_close(const struct rig *r, const struct phase *phase)
 {
     if (phase->left == LEFT_NOTHING)
         return !(r->cell & CELLS_SESSIONS);
-    return phase->left != LEFT_PART || r->cell != CELL_OLD;
+    return phase->left != LEFT_PART || !(r->cell & (CELL_STATELESS | CELL_OLD));
 }
 
 static void
