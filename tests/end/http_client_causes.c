@@ -74,7 +74,8 @@ expect_frame(struct run *u)
 
     if (is_stateless(u)) {
         visit_await_gone(&u->v);
-        rig_take_cancel(u->r, u->c.id);
+        frame_take(u, &frame);
+        rig_say(&frame, "202 Accepted", NULL, "");
         return;
     }
     read_rest(u);
