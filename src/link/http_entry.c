@@ -308,6 +308,10 @@ entry_expired(struct mcpi_timer *timer, int64_t now)
         entry_overtake(e);
         return;
     }
+    if (e->state == MCPI_ENTRY_OPEN && e->leg) {
+        mcpi_http_flow_curtail(&e->flow);
+        return;
+    }
     if (e->entries->greeting == e) {
         mcpi_http_entry_greeted(e);
         mcpi_http_entry_arm(e, MCPI_HTTP_NOTE_MAX);

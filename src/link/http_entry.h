@@ -30,6 +30,9 @@
 /* A notification or an answer of ours that is not accepted within that time is given
  * up: nobody else would end it. */
 #define MCPI_HTTP_NOTE_MAX 30000000
+/* The body of an error may take that long: it is a text for people, or one answer. What has
+ * come by then is all of it: who was refused hears of it before its timeout. */
+#define MCPI_HTTP_ERROR_MAX 5000000
 /* Others wait for notifications/initialized to be answered; not longer than that. */
 #define MCPI_HTTP_GREETING_MAX 5000000
 

@@ -68,6 +68,17 @@ entry_accepted(struct mcpi_http_entry *e, const struct mcpi_fetch_head *head)
     return 0;
 }
 
+/* A success without an answer. 2024-11-05 accepts requests like this: their answers come
+ * elsewhere. */
+static bool
+entry_has_no_answer(const struct mcpi_http_entry *e)
+{
+    const struct mcpi_http_target *target = e->entries->target;
+
+    return e->leg && target->post_url == target->url &&
+           e->flow.reply.kind == MCPI_REPLY_EMPTY;
+}
+
 static int
 flow_head(void *user, const struct mcpi_fetch_head *head)
 {
@@ -83,8 +94,12 @@ flow_head(void *user, const struct mcpi_fetch_head *head)
         e->out_of_date = true;
         return MCP_E_HTTP;
     }
+    if (entry_has_no_answer(e))
+        return MCP_E_PROTO;
     if (head->status >= 200 && head->status < 300 && !e->accepted)
         return entry_accepted(e, head);
+    if (head->status >= 300 && entry_is_wanted(e))
+        mcpi_http_entry_arm(e, MCPI_HTTP_ERROR_MAX);
     return 0;
 }
 
@@ -181,6 +196,7 @@ request_ended(struct mcpi_http_entry *e, const struct mcpi_fault *fault)
     struct mcpi_http_entries *entries = e->entries;
     struct mcpi_fault own;
 
+    mcpi_http_entry_arm(e, MCPI_NEVER);
     /* 2024-11-05: the answer comes elsewhere, whatever text it was accepted with. */
     if (entries->target->post_url != entries->target->url &&
         (!fault || (e->accepted && e->flow.reply.kind != MCPI_REPLY_EVENTS))) {

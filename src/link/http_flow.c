@@ -386,6 +386,15 @@ flow_whole(struct mcpi_http_flow *flow)
     flow_end(flow, fault.status < 0 ? &fault : NULL);
 }
 
+void
+mcpi_http_flow_curtail(struct mcpi_http_flow *flow)
+{
+    if (flow->state != MCPI_FLOW_BODY)
+        return;
+    flow_abort(flow);
+    flow_whole(flow);
+}
+
 /* Somebody in between, or the server itself, is not there at the moment. */
 static bool
 is_busy(int http)

@@ -115,6 +115,10 @@ int mcpi_http_flow_resume(struct mcpi_http_flow *flow, const char *event_id);
 void mcpi_http_flow_rest(struct mcpi_http_flow *flow);
 void mcpi_http_flow_wake(struct mcpi_http_flow *flow);
 
+/* Wait no longer for the rest of a body that is no stream: what has come is the answer, and
+ * the flow ends. Nothing in any other state. */
+void mcpi_http_flow_curtail(struct mcpi_http_flow *flow);
+
 /* Nobody wants it to be taken up again: one that is BROKEN, or was taken up again, is over
  * at once, silently; true then (D7, D11). One that streams for the first time goes on to
  * its end. */

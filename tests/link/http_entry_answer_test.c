@@ -197,6 +197,106 @@ D10_odd_replies_settle(void **state)
     }
 }
 
+/* The head says all, and the rest of it never comes. */
+static void
+D10_a_success_without_an_answer_is_known_by_its_head(void **state)
+{
+    static const int codes[] = {202, 204};
+    struct fake_fetch *post;
+    struct outcome out;
+    struct lab l;
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        start(&l, i & 1);
+        post = lab_call(&l, NULL, &out);
+        fake_head(post, codes[i / 2], NULL);
+        lab_run(&l);
+        expect_fault(&out, MCP_E_PROTO, 0);
+        assert_int_not_equal(post->state, FAKE_OPEN);
+        outcome_done(&out);
+        lab_close(&l);
+    }
+}
+
+/* What has come of its body by then is all of it. */
+static void
+D10_an_error_whose_body_never_ends_is_one_all_the_same(void **state)
+{
+    static const struct {
+        int code;
+        const char *type, *text, *why;
+    } rows[] = {
+        {500, NULL, NULL, "HTTP 500 Internal Server Error"},
+        {429, "text/plain", "later", "HTTP 429 Too Many Requests: later"},
+        {400, "application/json", "{\"jsonrpc\":", "HTTP 400 Bad Request"},
+        {403, "text/html", "<p>", "HTTP 403 Forbidden"},
+        {308, "application/json", NULL, "HTTP 308"},
+    };
+    struct fake_fetch *post;
+    char type[64];
+    struct outcome out;
+    struct lab l;
+
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+        start(&l, i & 1);
+        post = lab_call(&l, NULL, &out);
+        snprintf(type, sizeof(type), "Content-Type: %s", rows[i / 2].type);
+        fake_head(post, rows[i / 2].code, rows[i / 2].type ? type : NULL);
+        if (rows[i / 2].text)
+            fake_body(post, rows[i / 2].text);
+        lab_pass(&l, MCPI_HTTP_ERROR_MAX - 1);
+        assert_int_equal(out.done, 0);
+        lab_pass(&l, 1);
+        expect_fault(&out, MCP_E_HTTP, rows[i / 2].code);
+        assert_string_equal(mcpi_call_fault(out.call)->why, rows[i / 2].why);
+        assert_int_not_equal(post->state, FAKE_OPEN);
+        outcome_done(&out);
+        lab_close(&l);
+    }
+}
+
+static void
+the_answer_in_an_error_whose_body_never_ends_is_heard(void **state)
+{
+    struct fake_fetch *post;
+    struct outcome out;
+    struct lab l;
+
+    (void)state;
+    lab_start_modern(&l);
+    post = lab_call(&l, NULL, &out);
+    fake_head(post, 400, "Content-Type: " JSON_TYPE);
+    fake_body(post, ERROR("1", "-32602"));
+    lab_pass(&l, MCPI_HTTP_ERROR_MAX);
+    expect(&out, MCP_E_PEER);
+    assert_int_equal(out.code, -32602);
+    outcome_done(&out);
+    lab_close(&l);
+}
+
+/* initialize is tried in another way, and its clock does not run on. */
+static void
+a_refused_initialize_whose_body_never_ends_is_tried_as_2024(void **state)
+{
+    struct lab_options opt = {.era = MCPI_ERA_LEGACY};
+    struct lab l;
+
+    (void)state;
+    lab_connect(&l, &opt);
+    fake_head(lab_last(&l), 405, NULL);
+    lab_pass(&l, MCPI_HTTP_ERROR_MAX);
+    assert_string_equal(lab_last(&l)->method, "GET");
+    lab_pass(&l, MCPI_HTTP_ERROR_MAX);
+    assert_int_equal(l.lost, 0);
+    fake_stream(lab_last(&l));
+    fake_body(lab_last(&l), "event: endpoint\ndata: /post\n\n");
+    lab_run(&l);
+    assert_true(fetch_says(lab_last(&l), "initialize"));
+    lab_close(&l);
+}
+
 /* Who refuses a request works on none; who stands in between does not know. */
 static void
 B5_what_was_refused_is_not_canceled(void **state)
@@ -462,7 +562,12 @@ TEST_MAIN(TEST(an_answer_is_JSON_or_an_event),
           TEST(what_comes_before_the_answer_goes_up_too),
           TEST(an_answer_of_ours_is_posted_in_the_session),
           TEST(an_answered_stream_may_end_by_itself_for_a_while),
-          TEST(D10_odd_replies_settle), TEST(B5_what_was_refused_is_not_canceled),
+          TEST(D10_odd_replies_settle),
+          TEST(D10_a_success_without_an_answer_is_known_by_its_head),
+          TEST(D10_an_error_whose_body_never_ends_is_one_all_the_same),
+          TEST(the_answer_in_an_error_whose_body_never_ends_is_heard),
+          TEST(a_refused_initialize_whose_body_never_ends_is_tried_as_2024),
+          TEST(B5_what_was_refused_is_not_canceled),
           TEST(an_error_of_HTTP_may_bring_the_answer),
           TEST(what_could_not_be_sent_is_told_apart_from_what_was_lost),
           TEST(E13_E14_a_lost_modern_stream_is_CLOSED_and_not_resumed),
