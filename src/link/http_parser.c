@@ -68,11 +68,20 @@ method_is_rtsp(uint8_t method)
     return method >= HTTP_DESCRIBE && method <= HTTP_FLUSH;
 }
 
+/* llhttp says of a request line that does not end in CR and LF that its version is wrong. */
+static bool
+version_is_ours(const llhttp_t *llhttp)
+{
+    return llhttp->http_major == 1 && llhttp->http_minor <= 1;
+}
+
 static void
 parser_fail_as(struct mcpi_http_parser *p, llhttp_errno_t number)
 {
     bool is_rtsp = number == HPE_INVALID_CONSTANT && method_is_rtsp(p->llhttp.method);
 
+    if (number == HPE_INVALID_VERSION && version_is_ours(&p->llhttp))
+        number = HPE_LF_EXPECTED;
     switch (number) {
     case HPE_PAUSED_H2_UPGRADE:
     case HPE_INVALID_VERSION:
@@ -256,7 +265,7 @@ head_check(struct mcpi_http_parser *p)
     const llhttp_t *llhttp = &p->llhttp;
     const char *expects;
 
-    if (llhttp->http_major != 1 || llhttp->http_minor > 1)
+    if (!version_is_ours(llhttp))
         return parser_fail(p, 505, "this is HTTP/1.1");
     if (llhttp->method == HTTP_CONNECT)
         return parser_fail(p, 501, "no tunnels");

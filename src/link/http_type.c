@@ -24,15 +24,20 @@ param_end(const char *at)
     return at;
 }
 
-/* Quotes and backslashes of a quoted string are not part of its value. */
+/* A token, or a quoted string: its quotes and backslashes are not part of the value. */
 static bool
 value_is(const char *at, const char *end, const char *in_lower_case)
 {
-    for (; at < end; at++) {
-        char c = (char)(*at >= 'A' && *at <= 'Z' ? *at - 'A' + 'a' : *at);
+    bool quoted = at < end && *at == '"';
 
-        if (c != '"' && c != '\\' && c != *in_lower_case++)
+    if (quoted && (end - at < 2 || end[-1] != '"'))
+        return false;
+    for (at += quoted, end -= quoted; at < end; at++) {
+        if (quoted && *at == '\\')
+            at++;
+        if ((*at >= 'A' && *at <= 'Z' ? *at - 'A' + 'a' : *at) != *in_lower_case)
             return false;
+        in_lower_case++;
     }
     return *in_lower_case == '\0';
 }

@@ -370,6 +370,9 @@ what_could_smuggle_a_request_is_refused(void **state)
     EXPECT(WITH("X: a\nY: b"), "400\n");
     EXPECT(WITH("X: a\rY: b"), "400\n");
     EXPECT("GET / HTTP/1.1\r\nHost: a\n\r\n", "400\n");
+    EXPECT("GET / HTTP/1.1\nHost: a\n\n", "400\n");
+    EXPECT("GET / HTTP/1.0\nHost: a\n\n", "400\n");
+    EXPECT("GET / HTTP/1.1 \r\nHost: a\r\n\r\n", "400\n");
 }
 
 static void

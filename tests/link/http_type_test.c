@@ -62,6 +62,12 @@ a_charset_is_that_of_JSON_or_another(void **state)
         {WITH("; charset=latin1;x=y"), MCPI_TYPE_CHARSET},
         {WITH("; charset="), MCPI_TYPE_CHARSET},
         {WITH("; charset=\"\""), MCPI_TYPE_CHARSET},
+        {WITH("; charset=\""), MCPI_TYPE_CHARSET},
+        {WITH("; charset=\"utf-8"), MCPI_TYPE_CHARSET},
+        {WITH("; charset=\"utf-8\\\""), MCPI_TYPE_CHARSET},
+        {WITH("; charset=utf-8\""), MCPI_TYPE_CHARSET},
+        {WITH("; charset=utf\\-8"), MCPI_TYPE_CHARSET},
+        {WITH("; charset=ut\"f-8\""), MCPI_TYPE_CHARSET},
         {WITH("; charset=utf-8; charset=utf-16"), MCPI_TYPE_CHARSET},
     };
 
