@@ -111,10 +111,11 @@ static void
 job_subscribe(struct job *job, bool on)
 {
     const char *uri = mcp_json_string(mcp_json_get(job->x->rpc.params, "uri"), "a:");
+    struct mcpi_refusal why;
     int r = 0;
 
     if (on)
-        r = mcpi_peer_subscribe(job->x->peer, uri);
+        r = mcpi_peer_subscribe(job->x->peer, uri, &why);
     else
         (void)mcpi_peer_unsubscribe(job->x->peer, uri);
     job_finish(job, r < 0 ? MCPI_RPC_INTERNAL_ERROR : 0);

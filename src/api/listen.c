@@ -194,19 +194,18 @@ void
 mcpi_resources_subscribe(mcp_request *req)
 {
     const char *uri = uri_of(req);
+    struct mcpi_refusal why;
     int r;
 
     if (!uri)
         return;
-    r = mcpi_peer_subscribe(req->x->peer, uri);
+    r = mcpi_peer_subscribe(req->x->peer, uri, &why);
     if (r == 0) {
         mcpi_request_agree(req);
         return;
     }
     if (r == MCP_E_LIMIT) {
-        mcpi_request_refuse(req, MCPI_RPC_INTERNAL_ERROR,
-                            "Too many subscriptions; the limit is %zu",
-                            req->host->engine->limits.subscribed);
+        mcpi_request_refuse(req, why.code, "%s", why.message);
         r = MCP_E_PEER;
     } else if (r == MCP_E_NO_CHANNEL) {
         mcpi_request_refuse(req, MCPI_RPC_INVALID_REQUEST,

@@ -163,21 +163,41 @@ mcpi_engine_publish(struct mcpi_engine *engine, const struct mcpi_event *event,
 
 /* ---- legacy: sessions ------------------------------------------------------ */
 
+/* Charges it to the client, if there is room for it. */
+static int
+watched_admit(const struct mcpi_peer *peer, size_t len, struct mcpi_refusal *why)
+{
+    size_t limit = peer->engine->limits.subscribed;
+
+    if (len > MCPI_WATCHED_URI_MAX)
+        mcpi_refuse(why, MCPI_RPC_INTERNAL_ERROR,
+                    "The URI is too long; the limit is %d bytes", MCPI_WATCHED_URI_MAX);
+    else if (peer->subscribed.count >= limit)
+        mcpi_refuse(why, MCPI_RPC_INTERNAL_ERROR,
+                    "Too many subscriptions; the limit is %zu", limit);
+    else if (!mcpi_account_take(peer->outlet->account, MCPI_HELD_BYTES,
+                                watched_size(len)))
+        mcpi_refuse(why, MCPI_RPC_INTERNAL_ERROR,
+                    "Too much memory is in use for this client");
+    else
+        return 0;
+    return MCP_E_LIMIT;
+}
+
 int
-mcpi_peer_subscribe(struct mcpi_peer *peer, const char *uri)
+mcpi_peer_subscribe(struct mcpi_peer *peer, const char *uri, struct mcpi_refusal *why)
 {
     size_t len = strlen(uri);
     struct watched *watched;
+    int r;
 
     if (peer->traits & MCPI_STATELESS)
         return MCP_E_NO_CHANNEL;
     if (mcpi_names_find(&peer->subscribed, uri, len))
         return 0;
-    if (len > MCPI_WATCHED_URI_MAX ||
-        peer->subscribed.count >= peer->engine->limits.subscribed)
-        return MCP_E_LIMIT;
-    if (!mcpi_account_take(peer->outlet->account, MCPI_HELD_BYTES, watched_size(len)))
-        return MCP_E_LIMIT;
+    r = watched_admit(peer, len, why);
+    if (r < 0)
+        return r;
     watched = mcpi_alloc(peer->engine->mem, watched_size(len));
     if (!watched) {
         mcpi_account_give(peer->outlet->account, MCPI_HELD_BYTES, watched_size(len));

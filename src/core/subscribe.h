@@ -19,10 +19,11 @@ void mcpi_engine_publish(struct mcpi_engine *engine, const struct mcpi_event *ev
 
 /* ---- legacy: sessions ------------------------------------------------------- */
 
-/* Tell this session of changes of the resource. Twice is as once. MCP_E_LIMIT: too
- * many, a URI longer than MCPI_WATCHED_URI_MAX, or no share of memory is left; MCP_E_NO_CHANNEL: nobody would be
- * there to be told (stateless); MCP_E_NOMEM. */
-int mcpi_peer_subscribe(struct mcpi_peer *peer, const char *uri);
+/* Tell this session of changes of the resource. Twice is as once. MCP_E_LIMIT, and why
+ * says which: too many, a URI longer than MCPI_WATCHED_URI_MAX, or no share of memory is
+ * left; MCP_E_NO_CHANNEL: nobody would be there to be told (stateless); MCP_E_NOMEM. */
+int mcpi_peer_subscribe(struct mcpi_peer *peer, const char *uri,
+                        struct mcpi_refusal *why);
 /* False: it was not subscribed. */
 bool mcpi_peer_unsubscribe(struct mcpi_peer *peer, const char *uri);
 

@@ -309,15 +309,16 @@ subscriptions_beyond_the_share_are_refused(void **state)
     fake_run(&f);
     memset(uri, 'u', sizeof(uri) - 1);
     uri[sizeof(uri) - 1] = '\0';
-    assert_int_equal(mcpi_peer_subscribe(f.peer, uri), 0);
+    assert_null(subscribe(&f, uri));
     uri[0] = '2';
-    assert_int_equal(mcpi_peer_subscribe(f.peer, uri), 0);
+    assert_null(subscribe(&f, uri));
     uri[0] = '3';
-    assert_int_equal(mcpi_peer_subscribe(f.peer, uri), MCP_E_LIMIT);
+    assert_string_equal(subscribe(&f, uri),
+                        "Too much memory is in use for this client");
     uri[0] = '2';
     assert_true(mcpi_peer_unsubscribe(f.peer, uri));
     uri[0] = '3';
-    assert_int_equal(mcpi_peer_subscribe(f.peer, uri), 0);
+    assert_null(subscribe(&f, uri));
     fake_close(&f);
     assert_int_equal(held(&share), 0);
 }

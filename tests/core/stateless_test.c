@@ -202,13 +202,15 @@ static void
 nothing_is_watched_for_who_cannot_be_told(void **state)
 {
     struct mcpi_event event = {.topic = MCPI_TOPIC_UPDATED, .uri = "test://a"};
+    struct mcpi_refusal why;
     struct endpoint ep;
     long live;
 
     (void)state;
     endpoint_open(&ep, STATELESS, NULL);
     live = ep.mem.live;
-    assert_int_equal(mcpi_peer_subscribe(ep.peer[0], "test://a"), MCP_E_NO_CHANNEL);
+    assert_int_equal(mcpi_peer_subscribe(ep.peer[0], "test://a", &why),
+                     MCP_E_NO_CHANNEL);
     assert_false(mcpi_peer_unsubscribe(ep.peer[0], "test://a"));
     mcpi_engine_publish(ep.engine, &event, ep.now);
     event.topic = MCPI_TOPIC_TOOLS;

@@ -51,9 +51,9 @@ session_is_told_of_the_resources_it_subscribed_to(void **state)
     (void)state;
     start_legacy(&f, NULL);
     update(&f, "x:1");
-    assert_int_equal(mcpi_peer_subscribe(f.peer, "x:1"), 0);
-    assert_int_equal(mcpi_peer_subscribe(f.peer, "x:1"), 0);
-    assert_int_equal(mcpi_peer_subscribe(f.peer, "f:///d"), 0);
+    assert_null(subscribe(&f, "x:1"));
+    assert_null(subscribe(&f, "x:1"));
+    assert_null(subscribe(&f, "f:///d"));
     update(&f, "x:1");
     update(&f, "x:2");
     update(&f, "f:///d/e");
@@ -77,17 +77,19 @@ session_may_subscribe_to_a_bounded_number(void **state)
     start_legacy(&f, &limits);
     for (int i = 0; i < 1000; i++) {
         snprintf(uri, sizeof(uri), "x:%d", i);
-        assert_int_equal(mcpi_peer_subscribe(f.peer, uri), 0);
+        assert_null(subscribe(&f, uri));
     }
-    assert_int_equal(mcpi_peer_subscribe(f.peer, "y:"), MCP_E_LIMIT);
-    assert_int_equal(mcpi_peer_subscribe(f.peer, "x:7"), 0);
+    assert_string_equal(subscribe(&f, "y:"),
+                        "Too many subscriptions; the limit is 1000");
+    assert_null(subscribe(&f, "x:7"));
     assert_true(mcpi_peer_unsubscribe(f.peer, "x:7"));
-    assert_int_equal(mcpi_peer_subscribe(f.peer, "y:"), 0);
+    assert_null(subscribe(&f, "y:"));
     memset(longest, 'z', MCPI_WATCHED_URI_MAX + 1);
     longest[MCPI_WATCHED_URI_MAX + 1] = '\0';
     assert_true(mcpi_peer_unsubscribe(f.peer, "y:"));
-    assert_int_equal(mcpi_peer_subscribe(f.peer, longest), MCP_E_LIMIT);
-    assert_int_equal(mcpi_peer_subscribe(f.peer, longest + 1), 0);
+    assert_string_equal(subscribe(&f, longest),
+                        "The URI is too long; the limit is 8192 bytes");
+    assert_null(subscribe(&f, longest + 1));
     update(&f, "x:999");
     update(&f, "x:7");
     EXPECT(&f, LEGACY_UPDATED("x:999"));
@@ -134,7 +136,7 @@ session_that_is_lost_leaves_nothing_behind(void **state)
 
     (void)state;
     start_legacy(&f, NULL);
-    assert_int_equal(mcpi_peer_subscribe(f.peer, "f:///d"), 0);
+    assert_null(subscribe(&f, "f:///d"));
     publish(&f, &tools);
     assert_int_equal(fake_take(&f), 1); /* half written */
     update(&f, "f:///d/e");
@@ -156,7 +158,7 @@ change_is_told_to_either_era_in_its_own_spelling(void **state)
     start_legacy(&f, NULL);
     listen_acked(&f, LISTEN("1", "{\"toolsListChanged\":true," URIS("\"x:1\"") "}"),
                  &s); /* a pipe is not locked into one */
-    assert_int_equal(mcpi_peer_subscribe(f.peer, "x:1"), 0);
+    assert_null(subscribe(&f, "x:1"));
     publish(&f, &tools);
     EXPECT(&f, CHANGED("1", "tools"), LEGACY_CHANGED("tools"));
     update(&f, "x:1");
@@ -198,7 +200,7 @@ session_that_lags_is_told_once_it_reads(void **state)
 
     (void)state;
     start_legacy(&f, &limits);
-    assert_int_equal(mcpi_peer_subscribe(f.peer, "x:1"), 0);
+    assert_null(subscribe(&f, "x:1"));
     fill_outlet(&f);
     for (int i = 0; i < 100; i++) {
         publish(&f, &tools);
@@ -222,8 +224,8 @@ session_that_lags_far_is_told_of_all_that_it_watches(void **state)
 
     (void)state;
     start_legacy(&f, &limits);
-    assert_int_equal(mcpi_peer_subscribe(f.peer, "x:"), 0);
-    assert_int_equal(mcpi_peer_subscribe(f.peer, "y:1"), 0);
+    assert_null(subscribe(&f, "x:"));
+    assert_null(subscribe(&f, "y:1"));
     for (int i = 0; i < 4; i++) {
         snprintf(uri, sizeof(uri), "x:/%d", i);
         update(&f, uri);
@@ -250,7 +252,7 @@ session_is_told_of_all_that_it_watches_if_nobody_knows_which(void **state)
     start_legacy(&f, NULL);
     for (int i = 0; i < 100; i++) {
         snprintf(uri, sizeof(uri), "x:%d", i);
-        assert_int_equal(mcpi_peer_subscribe(f.peer, uri), 0);
+        assert_null(subscribe(&f, uri));
     }
     update(&f, NULL);
     update(&f, NULL);
@@ -269,8 +271,8 @@ session_that_unsubscribes_is_told_no_more_of_it(void **state)
 
     (void)state;
     start_legacy(&f, NULL);
-    assert_int_equal(mcpi_peer_subscribe(f.peer, "x:"), 0);
-    assert_int_equal(mcpi_peer_subscribe(f.peer, "y:1"), 0);
+    assert_null(subscribe(&f, "x:"));
+    assert_null(subscribe(&f, "y:1"));
     publish(&f, &tools);
     assert_int_equal(fake_take(&f), 1); /* half written */
     update(&f, "x:/1");
@@ -295,10 +297,10 @@ session_is_told_although_there_is_no_memory(void **state)
 
     (void)state;
     start_legacy(&f, NULL);
-    assert_int_equal(mcpi_peer_subscribe(f.peer, "x:1"), 0);
+    assert_null(subscribe(&f, "x:1"));
     f.mem->fail_at = f.mem->total + 1;
     f.mem->fail_after = true;
-    assert_int_equal(mcpi_peer_subscribe(f.peer, "x:2"), MCP_E_NOMEM);
+    assert_string_equal(subscribe(&f, "x:2"), "no memory");
     publish(&f, &tools);
     update(&f, "x:1/2"); /* no memory for its name: told by that of x:1 */
     f.mem->fail_after = false;
@@ -315,7 +317,7 @@ session_is_told_later_if_there_is_no_memory_to_write(void **state)
     (void)state;
     memset(uri + 2, 'u', sizeof(uri) - 3);
     start_legacy(&f, NULL);
-    assert_int_equal(mcpi_peer_subscribe(f.peer, uri), 0);
+    assert_null(subscribe(&f, uri));
     update(&f, uri);
     publish(&f, &tools);
     f.mem->fail_at = f.mem->total + 1;
@@ -370,7 +372,7 @@ change_whose_name_fits_into_no_message_is_mentioned_in_the_log(void **state)
     memset(uri + 3, 'u', sizeof(uri) - 4);
     start_legacy(&f, &limits);
     f.buf.max = 8192;
-    assert_int_equal(mcpi_peer_subscribe(f.peer, "x:"), 0);
+    assert_null(subscribe(&f, "x:"));
     update(&f, uri);
     publish(&f, &tools);
     write_all(&f);
@@ -404,7 +406,7 @@ session_flow(struct test_mem *mem, void *user)
         fake_run(&f);
         for (int i = 0; i < 40; i++) {
             snprintf(uri, sizeof(uri), "x:%d", i);
-            (void)mcpi_peer_subscribe(f.peer, uri);
+            (void)subscribe(&f, uri);
         }
         update(&f, "x:39");
         update(&f, "x:38/1");

@@ -52,6 +52,22 @@ listen_acked(struct fake *f, const char *request, struct stream *s)
     fake_forget(f);
 }
 
+/* NULL, or why not; its memory may fail. */
+static inline const char *
+subscribe(struct fake *f, const char *uri)
+{
+    static struct mcpi_refusal why;
+    int r = mcpi_peer_subscribe(f->peer, uri, &why);
+
+    if (r == 0)
+        return NULL;
+    if (r == MCP_E_NOMEM)
+        return "no memory";
+    assert_int_equal(r, MCP_E_LIMIT);
+    assert_int_equal(why.code, MCPI_RPC_INTERNAL_ERROR);
+    return why.message;
+}
+
 static inline void
 publish(struct fake *f, const struct mcpi_event *event)
 {
