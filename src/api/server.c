@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "core/peer.h"
+#include "run/memory.h"
 #include "run/random.h"
 
 #define DEFAULT_CLIENTS 1024

@@ -3,11 +3,6 @@
 
 #include <stdint.h>
 
-/* Less than this is not worth giving back to the system. */
-#define PEAK_LEAST ((size_t)16 * 1024 * 1024)
-/* Calm: no more than this part of the peak is left. */
-#define PEAK_PART 4
-
 static size_t
 load(const atomic_size_t *number)
 {
@@ -35,7 +30,7 @@ mcpi_budget_init(struct mcpi_budget *budget)
         atomic_init(&budget->limit[i], 0);
         atomic_init(&budget->used[i], 0);
     }
-    atomic_init(&budget->peak, 0);
+    mcpi_peak_init(&budget->peak);
 }
 
 void
@@ -70,28 +65,13 @@ mcpi_budget_bytes(const struct mcpi_budget *budget)
 bool
 mcpi_budget_is_calm(const struct mcpi_budget *budget)
 {
-    size_t peak = load(&budget->peak);
-
-    return peak >= PEAK_LEAST && mcpi_budget_bytes(budget) <= peak / PEAK_PART;
+    return mcpi_peak_is_calm(&budget->peak, mcpi_budget_bytes(budget));
 }
 
 bool
 mcpi_budget_settle(struct mcpi_budget *budget)
 {
-    size_t peak = load(&budget->peak);
-
-    return mcpi_budget_is_calm(budget) &&
-           atomic_compare_exchange_strong(&budget->peak, &peak,
-                                          mcpi_budget_bytes(budget));
-}
-
-static void
-budget_note_peak(struct mcpi_budget *budget)
-{
-    size_t used = mcpi_budget_bytes(budget), peak = load(&budget->peak);
-
-    while (used > peak && !atomic_compare_exchange_weak(&budget->peak, &peak, used))
-        ;
+    return mcpi_peak_settle(&budget->peak, mcpi_budget_bytes(budget));
 }
 
 /* own, all: without the n that are asked for. */
@@ -158,7 +138,7 @@ mcpi_account_take(struct mcpi_account *account, enum mcpi_holding what, size_t n
         return false;
     }
     if (is_bytes(what))
-        budget_note_peak(account->budget);
+        mcpi_peak_note(&account->budget->peak, mcpi_budget_bytes(account->budget));
     return true;
 }
 

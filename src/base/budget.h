@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/peak.h"
+
 enum mcpi_holding {
     MCPI_HELD_ARRIVING, /* bytes of requests, before it is known what they are */
     MCPI_HELD_BYTES,    /* all others */
@@ -32,7 +34,7 @@ enum mcpi_holding {
 struct mcpi_budget {
     atomic_size_t limit[MCPI_HOLDINGS];
     atomic_size_t used[MCPI_HOLDINGS];
-    atomic_size_t peak; /* of bytes, since mcpi_budget_settle was last true */
+    struct mcpi_peak peak; /* of bytes */
 };
 
 struct mcpi_account {
@@ -54,10 +56,8 @@ size_t mcpi_budget_share(const struct mcpi_budget *budget, enum mcpi_holding wha
 /* All that is held of bytes. */
 size_t mcpi_budget_bytes(const struct mcpi_budget *budget);
 
-/* Much was held, and most of that was given back since: freed memory should go back to
- * the system. */
+/* Of these bytes (base/peak.h). */
 bool mcpi_budget_is_calm(const struct mcpi_budget *budget);
-/* Likewise, for whoever sees to that: true once for each such time. */
 bool mcpi_budget_settle(struct mcpi_budget *budget);
 
 /* One reference, nothing held. release is called instead of dropping the last one, and

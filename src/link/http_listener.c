@@ -9,7 +9,6 @@
 #include "link/http_listener.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -23,6 +22,7 @@
 #include "link/descriptor.h"
 #include "link/http_connection.h"
 #include "run/fd.h"
+#include "run/memory.h"
 #include "wire/rpc.h"
 
 #define BACKLOG \
@@ -266,9 +266,7 @@ listener_lost_crowd(const struct mcpi_http_listener *l)
     return l->most >= CROWD && l->count <= l->most / CROWD_LEFT;
 }
 
-/* Many connections, or many bytes, have gone: malloc keeps what they had, in pieces,
- * unless it is told to give whole pages back. An allocator of the program's is its own
- * affair. */
+/* Many connections, or many bytes, have gone. */
 static void
 on_calm(struct mcpi_timer *timer, int64_t now)
 {
@@ -283,10 +281,7 @@ on_calm(struct mcpi_timer *timer, int64_t now)
     if (!lost_crowd &&
         !(accounts && mcpi_budget_settle(mcpi_accounts_budget(accounts))))
         return;
-#ifdef __GLIBC__
-    if (l->mem == mcpi_mem_or_malloc(NULL))
-        (void)malloc_trim(0);
-#endif
+    mcpi_memory_trim(l->mem);
 }
 
 void

@@ -18,7 +18,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "run/accounts.h"
+#include "run/memory.h"
 #include "run/random.h"
 
 struct event {

@@ -3,15 +3,11 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <uv.h>
 
 #include "base/list.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "run/random.h"
-
-#define DEFAULT_MEMORY_PART 4
-#define DEFAULT_MEMORY_LEAST ((uint64_t)64 * 1024 * 1024)
 
 struct mcpi_accounts {
     const mcp_allocator *mem;
@@ -171,19 +167,4 @@ mcpi_accounts_get(struct mcpi_accounts *accounts, const void *name, size_t len)
     }
     pthread_mutex_unlock(&accounts->lock);
     return a ? &a->account : NULL;
-}
-
-/* ---- how much there is ----------------------------------------------------- */
-
-size_t
-mcpi_memory_share(void)
-{
-    uint64_t total = uv_get_total_memory(), allowed = uv_get_constrained_memory();
-
-    if (allowed > 0 && allowed < total)
-        total = allowed;
-    total /= DEFAULT_MEMORY_PART;
-    if (total < DEFAULT_MEMORY_LEAST)
-        total = DEFAULT_MEMORY_LEAST;
-    return total < SIZE_MAX ? (size_t)total : SIZE_MAX;
 }

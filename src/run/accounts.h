@@ -28,8 +28,4 @@ struct mcpi_account *mcpi_accounts_get(struct mcpi_accounts *accounts, const voi
 /* How many exist. */
 size_t mcpi_accounts_count(struct mcpi_accounts *accounts);
 
-/* A quarter of the memory that this process may use: of the machine, or of its control
- * group; 64 MiB at least. */
-size_t mcpi_memory_share(void);
-
 #endif

@@ -155,14 +155,6 @@ each_allocation_may_fail(void **state)
     assert_true(test_each_allocation_fails(make_and_get, NULL) > 0);
 }
 
-static void
-a_share_of_the_memory_has_a_least_size(void **state)
-{
-    (void)state;
-    assert_true(mcpi_memory_share() >= (size_t)64 * 1024 * 1024);
-}
-
 TEST_MAIN(TEST(a_name_has_one_account), TEST(without_a_name_each_has_its_own),
           TEST(an_account_outlives_who_made_it), TEST(nobody_who_counts_is_no_account),
-          TEST(threads_share_accounts_that_come_and_go), TEST(each_allocation_may_fail),
-          TEST(a_share_of_the_memory_has_a_least_size))
+          TEST(threads_share_accounts_that_come_and_go), TEST(each_allocation_may_fail))
