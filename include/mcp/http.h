@@ -93,7 +93,8 @@ typedef struct mcp_event_store {
                   const char *data, size_t length);
     /* Call each(user, ...) for every event of that stream after that number, in order.
      * MCP_E_INVAL: the stream or the number is not known, or not any more, and the
-     * client is told so; another status: that cannot be told now, and it may come back. */
+     * client is told so; another status: that cannot be told now, and it may come back.
+     * each calls no function of the store. */
     int (*replay)(void *self, const char *session, uint64_t stream, uint64_t after,
                   void (*each)(void *user, uint64_t number, const char *data,
                                size_t length),
@@ -108,8 +109,8 @@ typedef struct mcp_event_store {
 
 /* One in memory. At most that many bytes of events for each session, the oldest leave
  * first; 0: 1 MiB. All sessions together have a sixteenth of the memory that this process
- * may use; then those lose theirs to which nothing was said for the longest time. For any
- * number of servers, which it outlives. */
+ * may use; then the session that holds the most loses its oldest events. For any number of
+ * servers, which it outlives. */
 typedef struct mcp_memory_store mcp_memory_store;
 MCP_API int mcp_memory_store_new(const mcp_allocator *allocator, size_t session_bytes,
                                  mcp_memory_store **ret_store);

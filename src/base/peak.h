@@ -23,7 +23,7 @@ void mcpi_peak_init(struct mcpi_peak *peak);
 /* So many are held now. */
 void mcpi_peak_note(struct mcpi_peak *peak, size_t now);
 
-/* Is `now` at most a quarter of a peak that was worth it? */
+/* Is `now` at most a quarter of a peak of MCPI_PEAK_LEAST or more? */
 bool mcpi_peak_is_calm(const struct mcpi_peak *peak, size_t now);
 
 /* Likewise, for whoever gives memory back: true once for each such time. */

@@ -2,22 +2,25 @@
  * memory_store.c - events of sessions' streams, in memory
  *
  * A session has one queue of events, of all its streams in the order they came; when it
- * holds too many bytes the oldest leave. When all sessions hold too many, those leave to
- * which nothing was said for the longest time. So of each stream the first events are missing
- * and never one in between: where one could not be kept, all before it are dropped too.
+ * holds too many bytes the oldest leave. When all sessions together hold too many, the
+ * one that holds the most loses its oldest, so a session that holds no more than an equal
+ * part loses nothing to the others. Of each stream the first events are missing and
+ * never one in between: where one could not be kept, all before it are dropped too.
  *
- * The lock is for the map and the list of sessions. The events of one session are
- * touched by one thread only (mcp/http.h), so they are read without it: no lock is held
- * while somebody else's function runs. Who is being read is not thrown out meanwhile.
+ * One thread speaks for a session (mcp/http.h), but any may take events from it, under
+ * the lock. Not from one that is being read: it is read without the lock, so that none is
+ * held while the caller's function runs. Then another session pays instead.
  */
 #include "link/memory_store.h"
 
 #include <pthread.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/peak.h"
 #include "run/memory.h"
 #include "run/random.h"
 
@@ -30,10 +33,11 @@ struct event {
 
 struct session {
     struct mcpi_map_node by_id;
-    struct mcpi_list node;   /* the store's; who was told something last is last */
+    struct mcpi_list node; /* the store's; who was told something last is last */
+    struct mcpi_heap_node
+        by_bytes;            /* who holds the most is first; not in: being read */
     struct mcpi_list events; /* the oldest first */
     size_t bytes;            /* of them */
-    bool reading;            /* under lock: must stay */
     char id[];
 };
 
@@ -43,8 +47,10 @@ struct mcp_memory_store {
     size_t session_bytes, all_bytes;
     pthread_mutex_t lock;      /* for all that follows */
     size_t bytes;              /* of all events */
+    struct mcpi_peak peak;     /* of them */
     struct mcpi_map sessions;  /* by id */
     struct mcpi_list in_order; /* the same */
+    struct mcpi_heap by_bytes; /* the same, but for those being read */
 };
 
 /* ---- events of one session ------------------------------------------------- */
@@ -62,12 +68,32 @@ event_weight(size_t len)
 }
 
 static void
+session_enter_heap(struct mcp_memory_store *store, struct session *session)
+{
+    mcpi_heap_insert(&store->by_bytes, &session->by_bytes, -(int64_t)session->bytes);
+}
+
+static void
+session_set_bytes(struct mcp_memory_store *store, struct session *session, size_t bytes)
+{
+    store->bytes = store->bytes - session->bytes + bytes;
+    session->bytes = bytes;
+    if (mcpi_heap_remove(&store->by_bytes, &session->by_bytes))
+        session_enter_heap(store, session);
+}
+
+static void
 event_drop(struct mcp_memory_store *store, struct session *session, struct event *event)
 {
     mcpi_list_remove(&event->node);
-    session->bytes -= event_weight(event->len);
-    store->bytes -= event_weight(event->len);
+    session_set_bytes(store, session, session->bytes - event_weight(event->len));
     mcpi_free(store->mem, event);
+}
+
+static void
+session_drop_oldest(struct mcp_memory_store *store, struct session *session)
+{
+    event_drop(store, session, event_of(mcpi_list_first(&session->events)));
 }
 
 /* Of that stream; 0: all. */
@@ -85,6 +111,55 @@ session_drop(struct mcp_memory_store *store, struct session *session, uint64_t s
     }
 }
 
+static struct session *
+store_largest(const struct mcp_memory_store *store)
+{
+    struct mcpi_heap_node *first = mcpi_heap_first(&store->by_bytes);
+
+    return first ? MCPI_CONTAINER(first, struct session, by_bytes) : NULL;
+}
+
+/* Make the others hold less, until the event has room at least in place of all that its
+ * session holds. False: it would be more than any of them holds. */
+static bool
+store_shrink_others(struct mcp_memory_store *store, const struct session *session,
+                    size_t weight)
+{
+    struct session *largest;
+
+    while (store->bytes - session->bytes + weight > store->all_bytes) {
+        largest = store_largest(store);
+        if (!largest || largest->bytes <= weight)
+            return false;
+        session_drop_oldest(store, largest);
+    }
+    return true;
+}
+
+/* Room for an event of that weight, which is not more than a session may hold. False:
+ * there is none, and the session still holds what it did. */
+static bool
+session_make_room(struct mcp_memory_store *store, struct session *session,
+                  size_t weight)
+{
+    bool was_in = mcpi_heap_remove(&store->by_bytes, &session->by_bytes);
+    struct session *largest;
+    bool fits;
+
+    fits = store_shrink_others(store, session, weight);
+    while (fits && session->bytes + weight > store->session_bytes)
+        session_drop_oldest(store, session);
+    while (fits && store->bytes + weight > store->all_bytes) {
+        largest = store_largest(store);
+        if (!largest || largest->bytes <= session->bytes + weight)
+            largest = session;
+        session_drop_oldest(store, largest);
+    }
+    if (was_in)
+        session_enter_heap(store, session);
+    return fits;
+}
+
 static int
 session_append(struct mcp_memory_store *store, struct session *session,
                const struct event *like, const char *data)
@@ -97,14 +172,16 @@ session_append(struct mcp_memory_store *store, struct session *session,
     event = mcpi_alloc(store->mem, weight);
     if (!event)
         return MCP_E_NOMEM;
-    while (session->bytes + weight > store->session_bytes)
-        event_drop(store, session, event_of(mcpi_list_first(&session->events)));
+    if (!session_make_room(store, session, weight)) {
+        mcpi_free(store->mem, event);
+        return MCP_E_LIMIT;
+    }
     *event = *like;
     if (like->len > 0)
         memcpy(event->data, data, like->len);
     mcpi_list_append(&session->events, &event->node);
-    session->bytes += weight;
-    store->bytes += weight;
+    session_set_bytes(store, session, session->bytes + weight);
+    mcpi_peak_note(&store->peak, store->bytes);
     return 0;
 }
 
@@ -158,33 +235,24 @@ store_remove(struct mcp_memory_store *store, struct session *session)
 {
     (void)mcpi_map_remove(&store->sessions, &session->by_id);
     mcpi_list_remove(&session->node);
+    (void)mcpi_heap_remove(&store->by_bytes, &session->by_bytes);
     session_drop(store, session, 0);
     mcpi_free(store->mem, session);
 }
 
-/* True: one that is not the last has left, the first in order that may. */
-static bool
-store_drop_oldest(struct mcp_memory_store *store, const struct session *last)
+/* Where there are too many, the first in order that is not being read leaves. */
+static void
+store_bound_sessions(struct mcp_memory_store *store)
 {
     struct mcpi_list *node = store->in_order.next;
     struct session *session;
 
-    for (; node != &store->in_order; node = node->next) {
+    while (store->sessions.count >= MCPI_STORE_SESSIONS && node != &store->in_order) {
         session = MCPI_CONTAINER(node, struct session, node);
-        if (session == last || session->reading)
-            continue;
-        store_remove(store, session);
-        return true;
+        node = node->next;
+        if (session->by_bytes.in_heap)
+            store_remove(store, session);
     }
-    return false;
-}
-
-static void
-store_make_room(struct mcp_memory_store *store)
-{
-    while (store->sessions.count >= MCPI_STORE_SESSIONS)
-        if (!store_drop_oldest(store, NULL))
-            return;
 }
 
 static struct session *
@@ -193,7 +261,7 @@ store_add(struct mcp_memory_store *store, const char *id)
     size_t size = strlen(id) + 1;
     struct session *session;
 
-    store_make_room(store);
+    store_bound_sessions(store);
     session = mcpi_alloc(store->mem, sizeof(*session) + size);
     if (!session)
         return NULL;
@@ -202,6 +270,7 @@ store_add(struct mcp_memory_store *store, const char *id)
     mcpi_list_init(&session->node);
     mcpi_list_init(&session->events);
     mcpi_map_add(&store->sessions, &session->by_id, id_hash(store, id));
+    session_enter_heap(store, session);
     return session;
 }
 
@@ -223,9 +292,6 @@ store_append(void *self, const char *id, uint64_t stream, uint64_t number,
     if (session) {
         mcpi_list_remove(&session->node);
         mcpi_list_append(&store->in_order, &session->node);
-        while (store->bytes + event_weight(len) > store->all_bytes)
-            if (!store_drop_oldest(store, session))
-                break;
         r = session_append(store, session, &like, data);
         if (r < 0)
             session_drop(store, session, stream);
@@ -243,13 +309,14 @@ store_replay(void *self, const char *id, uint64_t stream, uint64_t after,
     const struct mcpi_list *node;
     const struct event *event;
     struct session *session;
+    bool was_in = false;
 
     pthread_mutex_lock(&store->lock);
     session = store_find(store, id);
     if (session && !session_knows(session, stream, after))
         session = NULL;
     if (session)
-        session->reading = true;
+        was_in = mcpi_heap_remove(&store->by_bytes, &session->by_bytes);
     pthread_mutex_unlock(&store->lock);
     if (!session)
         return MCP_E_INVAL;
@@ -259,7 +326,8 @@ store_replay(void *self, const char *id, uint64_t stream, uint64_t after,
             each(user, event->number, event->data, event->len);
     }
     pthread_mutex_lock(&store->lock);
-    session->reading = false;
+    if (was_in)
+        session_enter_heap(store, session);
     pthread_mutex_unlock(&store->lock);
     return 0;
 }
@@ -269,6 +337,7 @@ store_forget(void *self, const char *id, uint64_t stream)
 {
     struct mcp_memory_store *store = self;
     struct session *session;
+    bool calm;
 
     pthread_mutex_lock(&store->lock);
     session = store_find(store, id);
@@ -276,7 +345,10 @@ store_forget(void *self, const char *id, uint64_t stream)
         session_drop(store, session, stream);
     else if (session)
         store_remove(store, session);
+    calm = mcpi_peak_settle(&store->peak, store->bytes);
     pthread_mutex_unlock(&store->lock);
+    if (calm)
+        mcpi_memory_trim(store->mem);
 }
 
 /* ---- making and freeing ---------------------------------------------------- */
@@ -312,6 +384,8 @@ mcpi_memory_store_new(const mcp_allocator *allocator, size_t session_bytes,
                                        .forget = store_forget, .self = store);
     mcpi_map_init(&store->sessions, mem, seed);
     mcpi_list_init(&store->in_order);
+    mcpi_heap_init(&store->by_bytes);
+    mcpi_peak_init(&store->peak);
     *ret_store = store;
     return 0;
 }

@@ -12,7 +12,8 @@
  * never tells it to forget must not fill memory. */
 #define MCPI_STORE_SESSIONS 65536
 
-/* And all of them together have that part of what a server may hold; then likewise. */
+/* And all of them together have that part of what a server may hold; then the session
+ * that holds the most loses its oldest events. */
 #define MCPI_STORE_PART_DEFAULT 4
 
 /* With bounds of its own; 0: the default. */
