@@ -67,6 +67,8 @@ refusal_done(struct mcpi_out *out, int status)
         mcpi_outlet_fail(note->outlet, status, "no room to refuse a request");
     if (peer)
         peer->answer_bytes -= note->len;
+    if (peer && note->held == 0)
+        peer->refusal_bytes -= note->len;
     note_done(out, status);
 }
 
@@ -130,6 +132,38 @@ note_charge(struct note *note)
     return true;
 }
 
+/* Refusals happen at the limit, so they may use held_bytes once more, and a little where
+ * the client's share is used up. */
+static bool
+refusals_are_too_many(const struct mcpi_outlet *outlet)
+{
+    const struct mcpi_peer *peer = outlet->peer;
+
+    return !peer->is_charged &&
+           (peer->answer_bytes / 2 > outlet->engine->limits.held_bytes ||
+            peer->refusal_bytes > MCPI_REFUSALS_FREE_MAX);
+}
+
+static void
+refusal_charge(struct note *note, int code)
+{
+    struct mcpi_outlet *outlet = note->outlet;
+    struct mcpi_peer *peer = outlet->peer;
+    size_t weight = sizeof(*note) + note->len;
+
+    if (!peer)
+        return;
+    note->charged = peer;
+    note->out.code = code;
+    peer->answer_bytes += note->len;
+    if (refusals_are_too_many(outlet))
+        mcpi_outlet_fail(outlet, MCP_E_LIMIT, "the peer does not read its answers");
+    if (mcpi_account_take(outlet->account, MCPI_HELD_BYTES, weight))
+        note->held = weight;
+    else
+        peer->refusal_bytes += note->len;
+}
+
 /* Queue what stands in the scratch buffer. Of an exchange's notes, progress is kept in
  * front, so that the newest report is found at once. */
 static int
@@ -145,15 +179,8 @@ push_scratch(struct mcpi_outlet *outlet, struct mcpi_exchange *about,
         mcpi_list_prepend(&about->notes, &note->in_exchange);
     else if (about)
         mcpi_list_append(&about->notes, &note->in_exchange);
-    if (ops == &refusal_ops && outlet->peer) {
-        note->charged = outlet->peer;
-        note->out.code = code;
-        outlet->peer->answer_bytes += note->len;
-        /* Refusing is what happens at the limit: it has as much room again. */
-        if (!outlet->peer->is_charged &&
-            outlet->peer->answer_bytes / 2 > outlet->engine->limits.held_bytes)
-            mcpi_outlet_fail(outlet, MCP_E_LIMIT, "the peer does not read its answers");
-    }
+    if (ops == &refusal_ops)
+        refusal_charge(note, code);
     if (!note_charge(note) || !mcpi_outlet_push(outlet, &note->out))
         ops->done(&note->out, MCP_E_CLOSED);
     return 0;

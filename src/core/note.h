@@ -6,6 +6,10 @@
 #include "core/exchange.h"
 #include "core/leg.h"
 
+/* Maximum bytes of refusals that wait for a client whose share of memory is used up. If
+ * more than that wait already, the client does not read them: its response is given up. */
+#define MCPI_REFUSALS_FREE_MAX 16384
+
 /* Queue a notification. about: the exchange it belongs to, which takes it back when
  * it is canceled; may be NULL. MCP_E_NOMEM; a full outlet drops it and that is no
  * error. */

@@ -46,6 +46,7 @@ struct mcpi_peer {
     size_t exchange_count;     /* open, or with a run alive */
     size_t request_bytes;      /* of requests that are not freed */
     size_t answer_bytes;       /* of answers that wait, refusals among them */
+    size_t refusal_bytes;      /* of refusals that wait and are charged to no account */
     bool is_charged; /* what is held of it is its clients', who each have an account */
     struct mcpi_early_cancels *early; /* NULL: messages come in order */
     struct mcpi_ring buried; /* ids of ours that were abandoned: "late" (B21) */

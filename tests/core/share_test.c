@@ -4,6 +4,7 @@
 
 #include "base/budget.h"
 #include "core/exchange.h"
+#include "core/note.h"
 #include "core/peer.h"
 #include "support/endpoint.h"
 #include "support/listeners.h"
@@ -123,6 +124,68 @@ answer_beyond_the_share_becomes_an_error(void **state)
     assert_int_equal(stream->codes[0], 0);
     endpoint_forget(&ep);
     assert_int_equal(held(&share), 0);
+    endpoint_close(&ep);
+}
+
+/* Issue 20: of a client that reads none they piled up to twice held_bytes. */
+static void
+refusals_are_held_and_have_a_bound(void **state)
+{
+    static const char bad[] = "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":7}";
+    struct share share;
+    struct fake f;
+    size_t before;
+
+    (void)state;
+    start(&f);
+    share_with(&share, f.peer, 20000);
+    fake_receive(&f, INITIALIZE("0", "2025-11-25"));
+    fake_run(&f);
+    before = held(&share);
+    fake_receive(&f, bad);
+    assert_true(held(&share) > before);
+    fake_run(&f);
+    assert_int_equal(held(&share), before);
+    for (int i = 0; i < 1000 && f.peer->refusal_bytes <= MCPI_REFUSALS_FREE_MAX; i++) {
+        assert_int_equal(f.peer->failing, 0);
+        fake_receive(&f, bad);
+    }
+    assert_true(f.peer->refusal_bytes > MCPI_REFUSALS_FREE_MAX);
+    assert_true(held(&share) <= 20000);
+    fake_receive(&f, bad);
+    assert_int_equal(f.peer->failing, MCP_E_LIMIT);
+    fake_close(&f);
+    assert_int_equal(held(&share), 0);
+}
+
+/* A client that reads a long answer is told what it is refused meanwhile. */
+static void
+refusals_beside_a_long_answer_are_told(void **state)
+{
+    struct endpoint_stream *answer, *stream;
+    struct mcpi_account others[8];
+    struct endpoint ep;
+    struct share share;
+
+    (void)state;
+    endpoint_open(&ep, MCPI_UNORDERED, NULL);
+    endpoint_greet(&ep, 0);
+    share_with(&share, ep.peer[0], 100000);
+    answer = endpoint_post(&ep, LEGACY_CALL("7"));
+    endpoint_finish_long(&ep, endpoint_job(&ep), 2 * MCPI_REFUSALS_FREE_MAX);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        size_t left = 200000 - held(&share);
+
+        mcpi_account_init(&others[i], &share.budget, NULL);
+        assert_true(mcpi_account_take(&others[i], MCPI_HELD_BYTES, left / 2));
+    }
+    stream = endpoint_post(&ep, LEGACY_CALL("8"));
+    assert_int_equal(ep.peer[0]->failing, 0);
+    endpoint_run(&ep);
+    assert_int_equal(stream->failed, 0);
+    assert_int_equal(stream->codes[0], MCPI_RPC_INTERNAL_ERROR);
+    assert_int_equal(answer->codes[0], 0);
+    assert_int_equal(ep.peer[0]->refusal_bytes, 0);
     endpoint_close(&ep);
 }
 
@@ -327,6 +390,8 @@ TEST_MAIN(TEST(request_and_answer_are_held_until_they_are_done_with),
           TEST(handler_that_ignores_its_cancel_still_holds_its_request),
           TEST(request_beyond_the_share_is_refused_under_its_id),
           TEST(answer_beyond_the_share_becomes_an_error),
+          TEST(refusals_are_held_and_have_a_bound),
+          TEST(refusals_beside_a_long_answer_are_told),
           TEST(notifications_beyond_the_share_are_dropped),
           TEST(what_a_listener_watches_is_held),
           TEST(listeners_of_one_client_have_a_bound),
