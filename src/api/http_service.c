@@ -32,7 +32,7 @@ struct shard {
     unsigned index;
     int fd; /* until it is the listener's; -1: none */
     struct mcpi_mount *mount;
-    struct mcpi_endpoint *endpoint;
+    struct mcpi_endpoint *endpoint;      /* NULL: not open yet, or gone */
     struct mcpi_http_listener *listener; /* NULL: none, or closed */
     bool endpoint_closed;
     bool mount_idle;            /* what waited for carriers has left */
@@ -42,7 +42,7 @@ struct shard {
 
 struct service {
     const mcp_allocator *mem;
-    atomic_uint refs; /* one for each shard */
+    atomic_uint refs; /* one for each shard and each search */
     struct mcpi_http_settings *settings;
     struct mcpi_tls_context *tls;
     bool loopback;
@@ -79,6 +79,7 @@ shard_end(struct shard *shard)
         close(shard->fd);
     mcpi_mount_close(shard->mount);
     mcpi_endpoint_free(shard->endpoint);
+    shard->endpoint = NULL;
     service_unref(shard->service);
 }
 
@@ -156,6 +157,78 @@ on_close(struct mcpi_server_link *self)
     mcpi_endpoint_close(shard->endpoint);
 }
 
+/* ---- room for a session -------------------------------------------------- */
+
+/* Asks the other shards, in turn, to end a session for a client that was refused one. */
+struct search {
+    struct mcpi_post post;
+    struct service *service; /* counted */
+    struct mcpi_account
+        *account;   /* counted; its place is sought, and nobody else does */
+    unsigned index; /* of the shard that is asked */
+    unsigned left;  /* to be asked then */
+};
+
+static void
+search_end(struct search *search)
+{
+    struct service *service = search->service;
+
+    (void)mcpi_account_lose_place(search->account); /* unless it is kept */
+    mcpi_account_unref(search->account);
+    mcpi_free(service->mem, search);
+    service_unref(service);
+}
+
+/* Called on an open shard: then all loops are there, and run what is posted. */
+static void
+search_on(struct search *search)
+{
+    struct service *service = search->service;
+
+    search->left--;
+    search->index = (search->index + 1) % service->count;
+    mcpi_loop_post(shard_loop(&service->shards[search->index]), &search->post);
+}
+
+/* A shard that is not open ends the search: from there nothing may be posted. */
+static void
+on_search(struct mcpi_post *post)
+{
+    struct search *search = MCPI_CONTAINER(post, struct search, post);
+    struct mcpi_endpoint *endpoint = search->service->shards[search->index].endpoint;
+
+    if (!endpoint || mcpi_endpoint_make_room(endpoint, search->account) ||
+        search->left == 0)
+        search_end(search);
+    else
+        search_on(search);
+}
+
+/* If memory is short no search begins. */
+static void
+on_wants_room(void *user, struct mcpi_account *account)
+{
+    const struct shard *shard = user;
+    struct service *service = shard->service;
+    struct search *search;
+
+    if (service->count < 2 || !mcpi_account_seek_place(account))
+        return;
+    search = mcpi_alloc(service->mem, sizeof(*search));
+    if (!search) {
+        (void)mcpi_account_lose_place(account);
+        return;
+    }
+    *search = (struct search){.post = {.fn = on_search},
+                              .service = service,
+                              .account = mcpi_account_ref(account),
+                              .index = shard->index,
+                              .left = service->count - 1};
+    atomic_fetch_add_explicit(&service->refs, 1, memory_order_relaxed);
+    search_on(search);
+}
+
 /* ---- opening ------------------------------------------------------------ */
 
 static void
@@ -222,6 +295,7 @@ shard_make_endpoint(struct shard *shard)
         .notice = guard ? mcpi_guard_notice(guard) : NULL,
         .check_params = on_check_params,
         .elsewhere = on_elsewhere,
+        .wants_room = on_wants_room,
         .closed = on_endpoint_closed,
         .user = shard,
     };

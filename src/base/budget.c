@@ -94,6 +94,7 @@ mcpi_account_init(struct mcpi_account *account, struct mcpi_budget *budget,
 {
     account->budget = budget;
     account->release = release;
+    atomic_init(&account->place, MCPI_PLACE_NONE);
     atomic_init(&account->refs, 1);
     for (size_t i = 0; i < MCPI_HOLDINGS; i++)
         atomic_init(&account->used[i], 0);
@@ -149,6 +150,36 @@ mcpi_account_give(struct mcpi_account *account, enum mcpi_holding what, size_t n
         return;
     subtract(&account->used[what], n);
     subtract(&account->budget->used[what], n);
+}
+
+static bool
+account_step(struct mcpi_account *account, int from, enum mcpi_place to)
+{
+    return atomic_compare_exchange_strong(&account->place, &from, to);
+}
+
+bool
+mcpi_account_seek_place(struct mcpi_account *account)
+{
+    return account_step(account, MCPI_PLACE_NONE, MCPI_PLACE_SOUGHT);
+}
+
+bool
+mcpi_account_keep_place(struct mcpi_account *account)
+{
+    return account_step(account, MCPI_PLACE_SOUGHT, MCPI_PLACE_KEPT);
+}
+
+bool
+mcpi_account_lose_place(struct mcpi_account *account)
+{
+    return account_step(account, MCPI_PLACE_SOUGHT, MCPI_PLACE_NONE);
+}
+
+bool
+mcpi_account_use_place(struct mcpi_account *account)
+{
+    return account && account_step(account, MCPI_PLACE_KEPT, MCPI_PLACE_NONE);
 }
 
 size_t

@@ -37,9 +37,18 @@ struct mcpi_budget {
     struct mcpi_peak peak; /* of bytes */
 };
 
+/* A place for one more session, for an account that may have no more of them:
+ *
+ *   NONE -> SOUGHT   one of its sessions is to end, wherever that is
+ *   SOUGHT -> KEPT   one has, and its place is still charged: for the next session
+ *   SOUGHT -> NONE   none has
+ *   KEPT -> NONE     the place is used, or given back with the account's last reference */
+enum mcpi_place { MCPI_PLACE_NONE, MCPI_PLACE_SOUGHT, MCPI_PLACE_KEPT };
+
 struct mcpi_account {
     struct mcpi_budget *budget; /* outlives it */
     atomic_size_t used[MCPI_HOLDINGS];
+    atomic_int place;
     atomic_uint refs;
     void (*release)(struct mcpi_account *account); /* drops the last reference */
 };
@@ -72,6 +81,13 @@ void mcpi_account_unref(struct mcpi_account *account); /* NULL ok; nothing is he
  * NULL: nobody counts, true. Whoever takes keeps a reference until it has given back. */
 bool mcpi_account_take(struct mcpi_account *account, enum mcpi_holding what, size_t n);
 void mcpi_account_give(struct mcpi_account *account, enum mcpi_holding what, size_t n);
+
+/* The steps of enum mcpi_place; account not NULL, except for the last. False: it is in
+ * another state, and nothing happened. */
+bool mcpi_account_seek_place(struct mcpi_account *account); /* NONE -> SOUGHT */
+bool mcpi_account_keep_place(struct mcpi_account *account); /* SOUGHT -> KEPT */
+bool mcpi_account_lose_place(struct mcpi_account *account); /* SOUGHT -> NONE */
+bool mcpi_account_use_place(struct mcpi_account *account);  /* KEPT -> NONE */
 
 /* How much of it has it? */
 size_t mcpi_account_holds(const struct mcpi_account *account, enum mcpi_holding what);

@@ -55,6 +55,9 @@ struct mcpi_endpoint_options {
     /* A request for a session of that other shard. The turn is its to serve. */
     void (*elsewhere)(void *user, unsigned shard, struct mcpi_turn *turn,
                       const struct mcpi_http_in *in);
+    /* This client may open no session, and none here may end for it: one of another shard
+     * may (mcpi_endpoint_make_room). The client is refused. */
+    void (*wants_room)(void *user, struct mcpi_account *account);
     /* It has closed: no peer is left and no turn is open. Not from inside a function of
      * this header; free it in there or later. */
     void (*closed)(void *user, struct mcpi_endpoint *endpoint);
@@ -90,6 +93,12 @@ void mcpi_endpoint_serve(struct mcpi_endpoint *endpoint, struct mcpi_turn *turn,
  * there (D12). Of all else who has left wants nothing (E20). endpoint NULL: no. */
 bool mcpi_endpoint_must_serve(const struct mcpi_endpoint *endpoint,
                               const struct mcpi_http_in *in);
+
+/* End an idle session for a client that has sought a place, as if it opened one here. The
+ * place of its own session is kept for it (base/budget.h). False: no session may end for
+ * it. [loop] */
+bool mcpi_endpoint_make_room(struct mcpi_endpoint *endpoint,
+                             struct mcpi_account *account);
 
 /* A JSON-RPC error as an answer: the body is built in into, which is cleared. id NULL:
  * none. */

@@ -530,20 +530,36 @@ session_evict_other(struct mcpi_endpoint *endpoint)
 }
 
 /* A client with more than a few sessions makes room at its own cost only. */
+static bool
+account_has_few(const struct mcpi_account *account)
+{
+    return mcpi_account_holds(account, MCPI_HELD_SESSIONS) < MCPI_UNSHARED_MAX;
+}
+
+bool
+mcpi_endpoint_make_room(struct mcpi_endpoint *endpoint, struct mcpi_account *account)
+{
+    if (session_replace(endpoint, account))
+        return mcpi_account_keep_place(account);
+    return account_has_few(account) && session_evict_other(endpoint);
+}
+
 int
 mcpi_endpoint_enter_session(struct mcpi_endpoint *endpoint,
                             struct mcpi_account *account)
 {
     if (!account && endpoint->session_count >= endpoint->http->sessions)
         return session_evict_other(endpoint) ? 0 : MCP_E_LIMIT;
-    if (mcpi_account_take(account, MCPI_HELD_SESSIONS, 1) ||
+    if (mcpi_account_use_place(account) ||
+        mcpi_account_take(account, MCPI_HELD_SESSIONS, 1) ||
         session_replace(endpoint, account))
         return 0;
-    if (mcpi_account_holds(account, MCPI_HELD_SESSIONS) >= MCPI_UNSHARED_MAX ||
-        !session_evict_other(endpoint) ||
-        !mcpi_account_take(account, MCPI_HELD_SESSIONS, 1))
-        return MCP_E_LIMIT;
-    return 0;
+    if (account_has_few(account) && session_evict_other(endpoint) &&
+        mcpi_account_take(account, MCPI_HELD_SESSIONS, 1))
+        return 0;
+    if (endpoint->opt.wants_room)
+        endpoint->opt.wants_room(endpoint->opt.user, account);
+    return MCP_E_LIMIT;
 }
 
 int

@@ -122,6 +122,8 @@ account_release(struct mcpi_account *account)
     pthread_mutex_unlock(&all->lock);
     if (!last)
         return;
+    if (mcpi_account_use_place(account))
+        mcpi_account_give(account, MCPI_HELD_SESSIONS, 1);
     mcpi_free(all->mem, a);
     mcpi_accounts_unref(all);
 }

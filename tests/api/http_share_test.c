@@ -7,10 +7,11 @@
 #include <string.h>
 
 #include "api/http_served.h"
+#include "link/http_session.h"
 
 #define MIB ((size_t)1024 * 1024)
 
-enum { GREEDY = 2, OTHER = 3, MANY = 64 };
+enum { GREEDY = 2, OTHER = 3, THIRD = 4, MANY = 64 };
 
 struct crowd {
     struct http_raw clients[MANY];
@@ -334,6 +335,118 @@ sessions_are_shared_by_all_loops(void **state)
     raw_done(&raw);
 }
 
+static void
+say_initialize(struct http_raw *h)
+{
+    http_post(h, &HTTP_POST(.era = MCP_ERA_LEGACY, .body = INITIALIZE_BODY));
+}
+
+static void
+end_session(struct http_raw *h)
+{
+    char *session = strdup(http_field(h, "Mcp-Session-Id"));
+
+    http_ask(h, "DELETE", session);
+    assert_int_equal(http_answer(h), 200);
+    free(session);
+}
+
+/* A connection of that client to each of two loops, in their order. */
+static void
+open_on_both_loops(int port, int from, struct http_raw h[2])
+{
+    bool has[2] = {false, false};
+    struct http_raw one;
+    unsigned loop;
+
+    for (int i = 0; i < 10 * MANY && !(has[0] && has[1]); i++) {
+        assert_int_equal(begin_session(port, from, NULL, &one), 200);
+        assert_int_equal(mcpi_session_shard(http_field(&one, "Mcp-Session-Id"), &loop),
+                         0);
+        end_session(&one);
+        if (has[loop]) {
+            http_close(&one);
+        } else {
+            h[loop] = one;
+            has[loop] = true;
+        }
+    }
+    assert_true(has[0] && has[1]); /* or all connections went to one loop */
+}
+
+/* So many sessions that are left behind. */
+static void
+fill(int port, int from, int count)
+{
+    struct http_raw h;
+
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(begin_session(port, from, NULL, &h), 200);
+        http_close(&h);
+    }
+}
+
+/* Issue 20: a client whose idle sessions were all on another loop was locked out. */
+static void
+room_is_made_on_another_loop(void **state)
+{
+    struct http_raw h[2];
+    struct raw raw;
+    int port;
+
+    (void)state;
+    port = served_start(&raw, MCP_SERVER_OPTIONS(.page = 0),
+                        MCP_HTTP_OPTIONS(.sessions = MANY / 2, .threads = 2));
+    open_on_both_loops(port, GREEDY, h);
+    for (int i = 0; i < MANY / 2; i++) {
+        say_initialize(&h[0]);
+        assert_int_equal(http_answer(&h[0]), 200);
+    }
+    say_initialize(&h[1]);
+    assert_int_equal(http_answer(&h[1]), 503);
+    assert_non_null(http_field(&h[1], "Retry-After"));
+    RAW_UNTIL(counts_of(&raw).sessions == MANY / 2 - 1);
+    fill(port, OTHER, MANY / 4);
+    fill(port, THIRD, MANY / 4 - 1); /* its share has become smaller meanwhile */
+    say_initialize(&h[1]);
+    assert_int_equal(http_answer(&h[1]), 200);
+    assert_int_equal(counts_of(&raw).sessions, MANY - 1);
+    http_close(&h[0]);
+    http_close(&h[1]);
+    raw_done(&raw);
+}
+
+/* Likewise one that has no session yet, where all are those of others. */
+static void
+room_is_made_for_a_newcomer_on_another_loop(void **state)
+{
+    struct http_raw h[2], newcomer[2];
+    struct raw raw;
+    int port;
+
+    (void)state;
+    port = served_start(&raw, MCP_SERVER_OPTIONS(.page = 0),
+                        MCP_HTTP_OPTIONS(.sessions = MANY / 2, .threads = 2));
+    open_on_both_loops(port, THIRD, newcomer);
+    for (int from = THIRD + 1; counts_of(&raw).sessions < MANY; from++) {
+        open_on_both_loops(port, from, h);
+        for (int i = 0; i < MCPI_UNSHARED_MAX; i++) {
+            say_initialize(&h[0]);
+            assert_int_equal(http_answer(&h[0]), 200);
+        }
+        http_close(&h[0]);
+        http_close(&h[1]);
+    }
+    say_initialize(&newcomer[1]);
+    assert_int_equal(http_answer(&newcomer[1]), 503);
+    RAW_UNTIL(counts_of(&raw).sessions == MANY - 1);
+    say_initialize(&newcomer[1]);
+    assert_int_equal(http_answer(&newcomer[1]), 200);
+    http_close(&newcomer[0]);
+    http_close(&newcomer[1]);
+    raw_done(&raw);
+}
+
 /* ---- subscriptions --------------------------------------------------------- */
 
 static int
@@ -587,7 +700,8 @@ TEST_MAIN(TEST(connections_of_one_address_are_half_at_most),
           TEST(sessions_of_one_principal_are_half_at_most),
           TEST(subscriptions_of_one_address_are_half_at_most),
           TEST(body_that_can_never_fit_is_too_long),
-          TEST(sessions_are_shared_by_all_loops),
+          TEST(sessions_are_shared_by_all_loops), TEST(room_is_made_on_another_loop),
+          TEST(room_is_made_for_a_newcomer_on_another_loop),
           TEST(long_requests_of_one_client_lock_nobody_out),
           TEST(requests_of_one_client_are_half_at_most),
           TEST(answers_that_nobody_reads_have_a_bound),

@@ -135,6 +135,28 @@ nobody_is_never_refused(void **state)
 }
 
 static void
+a_place_is_sought_kept_and_used_once(void **state)
+{
+    struct mcpi_budget budget;
+    struct mcpi_account a;
+
+    (void)state;
+    shared(&budget, MCPI_HELD_SESSIONS, 64, &a, 1);
+    assert_false(mcpi_account_use_place(NULL));
+    assert_false(mcpi_account_use_place(&a));
+    assert_false(mcpi_account_keep_place(&a));
+    assert_true(mcpi_account_seek_place(&a));
+    assert_false(mcpi_account_seek_place(&a));
+    assert_true(mcpi_account_lose_place(&a));
+    assert_true(mcpi_account_seek_place(&a));
+    assert_true(mcpi_account_keep_place(&a));
+    assert_false(mcpi_account_lose_place(&a));
+    assert_false(mcpi_account_seek_place(&a));
+    assert_true(mcpi_account_use_place(&a));
+    assert_false(mcpi_account_use_place(&a));
+}
+
+static void
 it_is_calm_where_most_bytes_were_given_back(void **state)
 {
     struct mcpi_budget budget;
@@ -154,4 +176,5 @@ it_is_calm_where_most_bytes_were_given_back(void **state)
 TEST_MAIN(TEST(one_client_gets_half), TEST(greedy_clients_leave_a_share_for_the_next),
           TEST(what_is_over_leaves_no_trace), TEST(few_things_are_not_shared),
           TEST(what_is_held_is_counted_apart), TEST(nobody_is_never_refused),
+          TEST(a_place_is_sought_kept_and_used_once),
           TEST(it_is_calm_where_most_bytes_were_given_back))

@@ -88,6 +88,28 @@ an_account_outlives_who_made_it(void **state)
 }
 
 static void
+a_place_that_is_not_used_is_given_back_at_last(void **state)
+{
+    struct mcpi_account *ann, *bob;
+    struct fixture f;
+
+    (void)state;
+    open_accounts(&f);
+    mcpi_budget_raise(mcpi_accounts_budget(f.accounts), MCPI_HELD_SESSIONS, 1);
+    ann = mcpi_accounts_get(f.accounts, "ann", 3);
+    bob = mcpi_accounts_get(f.accounts, "bob", 3);
+    assert_true(mcpi_account_take(ann, MCPI_HELD_SESSIONS, 1));
+    assert_true(mcpi_account_seek_place(ann));
+    assert_true(mcpi_account_keep_place(ann));
+    assert_false(mcpi_account_take(bob, MCPI_HELD_SESSIONS, 1));
+    mcpi_account_unref(ann);
+    assert_true(mcpi_account_take(bob, MCPI_HELD_SESSIONS, 1));
+    mcpi_account_give(bob, MCPI_HELD_SESSIONS, 1);
+    mcpi_account_unref(bob);
+    close_accounts(&f);
+}
+
+static void
 nobody_who_counts_is_no_account(void **state)
 {
     (void)state;
@@ -156,5 +178,7 @@ each_allocation_may_fail(void **state)
 }
 
 TEST_MAIN(TEST(a_name_has_one_account), TEST(without_a_name_each_has_its_own),
-          TEST(an_account_outlives_who_made_it), TEST(nobody_who_counts_is_no_account),
+          TEST(an_account_outlives_who_made_it),
+          TEST(a_place_that_is_not_used_is_given_back_at_last),
+          TEST(nobody_who_counts_is_no_account),
           TEST(threads_share_accounts_that_come_and_go), TEST(each_allocation_may_fail))
