@@ -2,7 +2,10 @@
  * http_connection.c - a client's connection: its bytes become requests, one after the other
  *
  * Its phases stand in http_carrier.h, which has the answers. Bytes that come while one is
- * open wait behind it, and are seen to in the flush of the turn in which it has left.
+ * open wait behind it, and are seen to in a flush once it has left. A connection has one
+ * request served at a time, also where it is answered at once: what was sent behind that
+ * waits for the next flush, or a few connections that send thousands of short requests
+ * would keep all others waiting. While bytes wait for that no more are read.
  */
 #include "link/http_connection.h"
 
@@ -20,7 +23,8 @@ struct mcpi_http_connection {
     struct mcpi_http_carrier carrier;
     struct mcpi_http_parser *parser; /* while a request arrives; else NULL */
     char *behind;                    /* bytes that wait for an answer to end; or NULL */
-    uint32_t behind_len;
+    uint32_t behind_at,
+        behind_len; /* the first that waits; their end, all of it charged */
     bool feeding;   /* somebody above on the stack goes on with what is there */
     bool secured;   /* something came through the handshake, or there is none */
     char address[]; /* of the client; "": not known */
@@ -126,6 +130,28 @@ connection_serve(struct mcpi_http_connection *c)
 /* ---- bytes -------------------------------------------------------------------------- */
 
 static void
+connection_drop_behind(struct mcpi_http_connection *c)
+{
+    mcpi_free(c->carrier.listener->mem, c->behind);
+    mcpi_account_give(c->carrier.wire.account, MCPI_HELD_ARRIVING, c->behind_len);
+    c->behind = NULL;
+    c->behind_at = c->behind_len = 0;
+    c->carrier.awaited = false;
+}
+
+/* So that all of it waits. */
+static void
+connection_pack_behind(struct mcpi_http_connection *c)
+{
+    if (c->behind_at == 0)
+        return;
+    memmove(c->behind, c->behind + c->behind_at, c->behind_len - c->behind_at);
+    mcpi_account_give(c->carrier.wire.account, MCPI_HELD_ARRIVING, c->behind_at);
+    c->behind_len -= c->behind_at;
+    c->behind_at = 0;
+}
+
+static void
 connection_keep_behind(struct mcpi_http_connection *c, const char *data, size_t len)
 {
     const mcp_allocator *mem = c->carrier.listener->mem;
@@ -133,6 +159,7 @@ connection_keep_behind(struct mcpi_http_connection *c, const char *data, size_t 
 
     if (len == 0)
         return;
+    connection_pack_behind(c);
     if (len > MCPI_HTTP_BEHIND - c->behind_len ||
         !mcpi_account_take(c->carrier.wire.account, MCPI_HELD_ARRIVING, len)) {
         mcpi_http_carrier_gone(&c->carrier);
@@ -181,7 +208,7 @@ connection_has_parser(struct mcpi_http_connection *c)
     return true;
 }
 
-/* One step; true: there may be another. */
+/* One step; true: there may be another before a request is served. */
 static bool
 connection_step(struct mcpi_http_connection *c, const char **data, size_t *len)
 {
@@ -198,14 +225,12 @@ connection_step(struct mcpi_http_connection *c, const char **data, size_t *len)
     case MCPI_HTTP_HEAD_DONE:
         *data += used;
         *len -= used;
-        if (connection_got_head(c))
-            return true; /* its end may need no byte */
-        return *len > 0 && c->carrier.phase < MCPI_PHASE_SERVING;
+        return connection_got_head(c); /* its end may need no byte */
     case MCPI_HTTP_DONE:
         *data += used;
         *len -= used;
         connection_serve(c);
-        return *len > 0 && c->carrier.phase < MCPI_PHASE_SERVING;
+        return false;
     case MCPI_HTTP_FAULT:
         *len = 0;
         status = mcpi_http_parser_status(c->parser, &why);
@@ -218,34 +243,43 @@ connection_step(struct mcpi_http_connection *c, const char **data, size_t *len)
     }
 }
 
+/* Up to the end of one request. What is left is not looked at yet; it is nothing once the
+ * connection takes no more. */
 static void
-connection_feed(struct mcpi_http_connection *c, const char *data, size_t len)
+connection_feed(struct mcpi_http_connection *c, const char **data, size_t *len)
 {
     bool more = true;
 
     c->feeding = true;
     while (more && !c->carrier.wire.failed)
-        more = connection_step(c, &data, &len);
+        more = connection_step(c, data, len);
     c->feeding = false;
-    if (c->carrier.phase == MCPI_PHASE_CLOSED ||
-        c->carrier.phase == MCPI_PHASE_LINGERING)
-        return;
-    connection_keep_behind(c, data, len);
+    if (c->carrier.phase >= MCPI_PHASE_LINGERING)
+        *len = 0;
+}
+
+/* What waits for an answer is fed when that has left; all else in the next flush. */
+static void
+connection_wait_turn(struct mcpi_http_connection *c)
+{
+    bool waits = c->behind && c->carrier.phase < MCPI_PHASE_SERVING;
+
+    if (waits)
+        mcpi_http_carrier_flush(&c->carrier);
+    mcpi_http_wire_hold(&c->carrier.wire, waits);
 }
 
 static void
 connection_feed_behind(struct mcpi_http_connection *c)
 {
-    const mcp_allocator *mem = c->carrier.listener->mem;
-    char *data = c->behind;
-    size_t len = c->behind_len;
+    const char *data = c->behind + c->behind_at;
+    size_t len = c->behind_len - c->behind_at;
 
-    c->behind = NULL;
-    c->behind_len = 0;
-    c->carrier.awaited = false;
-    connection_feed(c, data, len);
-    mcpi_free(mem, data);
-    mcpi_account_give(c->carrier.wire.account, MCPI_HELD_ARRIVING, len);
+    connection_feed(c, &data, &len);
+    c->behind_at = c->behind_len - (uint32_t)len;
+    if (len == 0)
+        connection_drop_behind(c);
+    connection_wait_turn(c);
 }
 
 static void
@@ -283,10 +317,10 @@ on_got(struct mcpi_http_wire *wire, const char *data, size_t len)
         c->secured = true;
         mcpi_http_carrier_due_in(&c->carrier, c->carrier.listener->opt.http->idle_ms);
     }
-    if (c->carrier.phase == MCPI_PHASE_SERVING || c->behind)
-        connection_keep_behind(c, data, len);
-    else
-        connection_feed(c, data, len);
+    if (c->carrier.phase != MCPI_PHASE_SERVING && !c->behind)
+        connection_feed(c, &data, &len);
+    connection_keep_behind(c, data, len);
+    connection_wait_turn(c);
 }
 
 static void

@@ -299,6 +299,24 @@ wire_unpack(struct mcpi_http_wire *w, const char *data, size_t len)
         w->ops->lost(w);
 }
 
+static void
+wire_read(struct mcpi_http_wire *w)
+{
+    (void)uv_read_start(wire_stream(w), on_alloc, on_read); /* fails if it is closed */
+}
+
+void
+mcpi_http_wire_hold(struct mcpi_http_wire *wire, bool hold)
+{
+    if (wire->held == hold || wire->closing)
+        return;
+    wire->held = hold;
+    if (hold)
+        (void)uv_read_stop(wire_stream(wire));
+    else if (mcpi_list_empty(&wire->in_paused))
+        wire_read(wire);
+}
+
 /* There is more, but libuv would read it at once. */
 static void
 wire_pause(struct mcpi_http_wire *w)
@@ -315,12 +333,14 @@ on_flush(struct mcpi_flush *flush)
 {
     struct mcpi_http_wires *wires = MCPI_CONTAINER(flush, struct mcpi_http_wires,
                                                    flush);
+    struct mcpi_http_wire *w;
     struct mcpi_list *node;
 
-    while ((node = mcpi_list_pop(&wires->paused)) != NULL)
-        (void)uv_read_start(
-            wire_stream(MCPI_CONTAINER(node, struct mcpi_http_wire, in_paused)),
-            on_alloc, on_read);
+    while ((node = mcpi_list_pop(&wires->paused)) != NULL) {
+        w = MCPI_CONTAINER(node, struct mcpi_http_wire, in_paused);
+        if (!w->held)
+            wire_read(w);
+    }
 }
 
 /* What came home before it is done with first, so that a result which was there before
@@ -393,7 +413,7 @@ wire_start(struct mcpi_http_wire *w, int fd)
         w->failed = true;
         return 0;
     }
-    (void)uv_read_start(wire_stream(w), on_alloc, on_read); /* fails if it is closed */
+    wire_read(w);
     return 0;
 }
 

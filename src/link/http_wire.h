@@ -57,6 +57,7 @@ struct mcpi_http_wire {
     struct mcpi_account *account; /* whom that is charged to; its owner's, or NULL */
     size_t charged;
     bool failed; /* a write has: it is lost, and its owner knows */
+    bool held;   /* not read from */
     bool shutting, shut, closing;
 };
 
@@ -74,6 +75,9 @@ int mcpi_http_wire_open(struct mcpi_http_wire *wire, struct mcpi_http_wires *wir
  * set. */
 bool mcpi_http_wire_send(struct mcpi_http_wire *wire, const uv_buf_t *parts,
                          unsigned count);
+
+/* Read no more, until hold is false again: what came is enough for now. */
+void mcpi_http_wire_hold(struct mcpi_http_wire *wire, bool hold);
 
 /* How much is kept: what does not become less is not taken. */
 size_t mcpi_http_wire_waiting(const struct mcpi_http_wire *wire);

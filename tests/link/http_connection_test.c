@@ -126,6 +126,34 @@ pipelined_requests_are_answered_in_order(void **state)
     fixture_close(&f);
 }
 
+/* Issue 20: a few clients that send short requests by the thousand stall nobody. One turn
+ * of the loop serves one request in its flush, and one more of what was read in it. */
+static void
+a_turn_serves_few_requests_of_one_connection(void **state)
+{
+    enum { MANY = 400, FEW = 2 };
+    struct fixture f;
+    struct client c;
+    struct mcpi_buf text;
+    int before;
+
+    fixture_open(&f, state);
+    client_open(&c, &f);
+    mcpi_buf_init(&text, NULL, UINT32_MAX);
+    for (int i = 0; i < MANY; i++)
+        mcpi_buf_text(&text, GET("/mcp"));
+    client_send_bytes(&c, text.data, text.len);
+    for (int turns = 0; f.served < MANY; turns++) {
+        assert_true(turns < 10 * MANY);
+        before = f.served;
+        step(&f);
+        assert_true(f.served - before <= FEW);
+    }
+    mcpi_buf_done(&text);
+    client_close(&c);
+    fixture_close(&f);
+}
+
 static void
 E26_what_comes_behind_an_open_answer_waits_for_its_end(void **state)
 {
@@ -361,6 +389,7 @@ TLS_TEST_MAIN(BOTH(an_answer_has_a_length_and_a_date_and_the_connection_stays),
               BOTH(a_request_may_come_byte_by_byte),
               BOTH(chunks_split_at_each_byte_are_one_body),
               BOTH(pipelined_requests_are_answered_in_order),
+              BOTH(a_turn_serves_few_requests_of_one_connection),
               BOTH(E26_what_comes_behind_an_open_answer_waits_for_its_end),
 
               BOTH(a_refused_head_without_a_body_keeps_the_connection),
