@@ -120,33 +120,6 @@ kept_new(const mcp_allocator *mem)
     return kept;
 }
 
-/* Keep what stands behind the first `sent` bytes. */
-static bool
-wire_keep(struct mcpi_http_wire *w, const uv_buf_t *parts, unsigned count, size_t sent)
-{
-    bool flies = w->kept;
-    struct mcpi_buf *into;
-
-    if (!flies)
-        w->kept = kept_new(w->wires->mem);
-    if (!w->kept)
-        return false;
-    into = flies ? &w->kept->waiting : &w->kept->flying;
-    for (unsigned i = 0; i < count; i++) {
-        size_t skip = sent < parts[i].len ? sent : parts[i].len;
-
-        mcpi_buf_append(into, parts[i].base + skip, parts[i].len - skip);
-        sent -= skip;
-    }
-    if (into->status < 0 ||
-        !mcpi_account_change(w->account, MCPI_HELD_BYTES, &w->charged,
-                             (size_t)w->kept->flying.cap + w->kept->waiting.cap))
-        return false;
-    return flies || kept_fly(w) == 0;
-}
-
-/* ---- sending ------------------------------------------------------------------ */
-
 static size_t
 parts_len(const uv_buf_t *parts, unsigned count)
 {
@@ -156,6 +129,55 @@ parts_len(const uv_buf_t *parts, unsigned count)
         len += parts[i].len;
     return len;
 }
+
+/* For what is kept, and so many bytes besides. */
+static bool
+wire_charge(struct mcpi_http_wire *w, size_t besides)
+{
+    return mcpi_account_change(w->account, MCPI_HELD_BYTES, &w->charged,
+                               (size_t)w->kept->flying.cap + w->kept->waiting.cap +
+                                   besides);
+}
+
+/* What stands behind the first `sent` bytes. It is charged before it is copied: a client
+ * whose share is used up must not cost that much until its connection has closed. */
+static bool
+wire_append(struct mcpi_http_wire *w, struct mcpi_buf *into, const uv_buf_t *parts,
+            unsigned count, size_t sent)
+{
+    if (!wire_charge(w, parts_len(parts, count) - sent))
+        return false;
+    for (unsigned i = 0; i < count; i++) {
+        size_t skip = sent < parts[i].len ? sent : parts[i].len;
+
+        mcpi_buf_append(into, parts[i].base + skip, parts[i].len - skip);
+        sent -= skip;
+    }
+    return into->status == 0 && wire_charge(w, 0);
+}
+
+/* Nothing is kept that will not leave. */
+static bool
+wire_keep(struct mcpi_http_wire *w, const uv_buf_t *parts, unsigned count, size_t sent)
+{
+    if (w->kept) {
+        if (wire_append(w, &w->kept->waiting, parts, count, sent))
+            return true;
+        mcpi_buf_done(&w->kept->waiting);
+        mcpi_buf_init(&w->kept->waiting, w->wires->mem, UINT32_MAX);
+        (void)wire_charge(w, 0);
+        return false;
+    }
+    w->kept = kept_new(w->wires->mem);
+    if (!w->kept)
+        return false;
+    if (wire_append(w, &w->kept->flying, parts, count, sent) && kept_fly(w) == 0)
+        return true;
+    wire_drop_kept(w);
+    return false;
+}
+
+/* ---- sending ------------------------------------------------------------------ */
 
 static bool
 wire_fail(struct mcpi_http_wire *w)

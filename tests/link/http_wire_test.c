@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
+#include "base/budget.h"
 #include "link/tls_fixture.h"
 
 #define SOON 60000000
@@ -273,6 +274,66 @@ without_memory_for_the_rest_it_fails(void **state)
     free(text);
 }
 
+/* Issue 20: what a client does not read is charged to it before it is copied, and nothing
+ * is left of what does not fit. */
+static void
+what_a_client_may_not_have_is_not_kept(void **state)
+{
+    enum { LONG = 3000000, SHARE = 1000000 };
+    char *text = calloc(1, LONG);
+    uv_buf_t one = part(text, LONG);
+    struct mcpi_account account;
+    struct mcpi_budget budget;
+    struct fixture f;
+
+    (void)state;
+    mcpi_budget_init(&budget);
+    mcpi_budget_raise(&budget, MCPI_HELD_BYTES, 2 * (size_t)SHARE);
+    mcpi_account_init(&account, &budget, NULL);
+    fixture_open(&f, NULL);
+    f.wire.account = &account;
+    assert_false(mcpi_http_wire_send(&f.wire, &one, 1));
+    assert_true(f.wire.failed);
+    assert_int_equal(mcpi_budget_bytes(&budget), 0);
+    assert_true(f.mem.largest < SHARE);
+    fixture_close(&f);
+    free(text);
+}
+
+static void
+what_no_longer_fits_leaves_what_was_kept(void **state)
+{
+    enum { LONG = 3000000 };
+    char *text = calloc(1, LONG);
+    uv_buf_t one = part(text, LONG);
+    struct mcpi_account account;
+    struct mcpi_budget budget;
+    struct fixture f;
+    size_t held;
+    long live;
+
+    (void)state;
+    mcpi_budget_init(&budget);
+    mcpi_budget_raise(&budget, MCPI_HELD_BYTES, 3 * (size_t)LONG);
+    mcpi_account_init(&account, &budget, NULL);
+    fixture_open(&f, NULL);
+    f.wire.account = &account;
+    assert_false(mcpi_http_wire_send(&f.wire, &one, 1));
+    assert_false(f.wire.failed);
+    held = mcpi_budget_bytes(&budget);
+    live = f.mem.live;
+    assert_false(mcpi_http_wire_send(&f.wire, &one, 1));
+    assert_true(f.wire.failed);
+    assert_int_equal(mcpi_budget_bytes(&budget), held);
+    assert_int_equal(f.mem.live, live);
+    mcpi_http_wire_close(&f.wire, false);
+    step(&f);
+    assert_int_equal(f.closed, 1);
+    assert_int_equal(mcpi_budget_bytes(&budget), 0);
+    fixture_close(&f);
+    free(text);
+}
+
 static void
 it_may_close_with_something_kept(void **state)
 {
@@ -394,6 +455,8 @@ TLS_TEST_MAIN(TEST(parts_leave_as_one), TEST(what_comes_is_got_and_the_end_is_lo
               TEST(no_more_comes_after_what_is_kept),
               TEST(a_write_that_fails_is_seen_at_once),
               TEST(without_memory_for_the_rest_it_fails),
+              TEST(what_a_client_may_not_have_is_not_kept),
+              TEST(what_no_longer_fits_leaves_what_was_kept),
               TEST(it_may_close_with_something_kept),
               TEST(who_asks_for_new_keys_without_end_is_lost),
               TEST(small_parts_are_one_record_of_tls), TEST(each_allocation_may_fail))
