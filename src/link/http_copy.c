@@ -47,6 +47,20 @@ fields_copy(mcp_http_field *into, char **at, const mcp_http_field *fields, size_
     }
 }
 
+static void *
+charged_alloc(const mcp_allocator *mem, struct mcpi_account *account,
+              enum mcpi_holding what, size_t size)
+{
+    void *block;
+
+    if (!mcpi_account_take(account, what, size))
+        return NULL;
+    block = mcpi_alloc(mem, size);
+    if (!block)
+        mcpi_account_give(account, what, size);
+    return block;
+}
+
 /* ---- requests ------------------------------------------------------------ */
 
 struct request {
@@ -68,13 +82,9 @@ mcpi_http_in_copy(const mcp_allocator *mem, const struct mcpi_http_in *in,
     struct request *copy;
     char *at;
 
-    if (!mcpi_account_take(in->account, MCPI_HELD_ARRIVING, size))
+    copy = charged_alloc(mem, in->account, MCPI_HELD_ARRIVING, size);
+    if (!copy)
         return NULL;
-    copy = mcpi_alloc(mem, size);
-    if (!copy) {
-        mcpi_account_give(in->account, MCPI_HELD_ARRIVING, size);
-        return NULL;
-    }
     copy->in = *in;
     copy->in.account = mcpi_account_ref(in->account);
     copy->size = size;
@@ -154,24 +164,44 @@ mcpi_http_piece_head(const struct mcpi_http_piece *piece, struct mcpi_http_out *
     ret_out->field_count = count;
 }
 
+struct piece {
+    struct mcpi_http_piece piece; /* first: who frees that frees all */
+    struct mcpi_account *account;
+    size_t size;
+    mcp_http_field fields[];
+};
+
 struct mcpi_http_piece *
-mcpi_http_piece_copy(const mcp_allocator *mem, const struct mcpi_http_piece *piece)
+mcpi_http_piece_copy(const mcp_allocator *mem, struct mcpi_account *account,
+                     const struct mcpi_http_piece *piece)
 {
-    struct mcpi_http_piece *copy;
-    mcp_http_field *fields;
+    size_t size = sizeof(struct piece) +
+                  fields_size(piece->fields, piece->field_count) + piece->body_len + 1;
+    struct piece *copy;
     char *at;
 
-    copy = mcpi_alloc(mem, sizeof(*copy) +
-                               fields_size(piece->fields, piece->field_count) +
-                               piece->body_len + 1);
+    copy = charged_alloc(mem, account, MCPI_HELD_BYTES, size);
     if (!copy)
         return NULL;
-    *copy = *piece;
-    mcpi_list_init(&copy->node);
-    fields = (mcp_http_field *)(copy + 1);
-    at = (char *)(fields + piece->field_count);
-    fields_copy(fields, &at, piece->fields, piece->field_count);
-    copy->fields = fields;
-    copy->body = mcpi_text_stow(&at, piece->body, piece->body_len);
-    return copy;
+    copy->piece = *piece;
+    copy->account = mcpi_account_ref(account);
+    copy->size = size;
+    mcpi_list_init(&copy->piece.node);
+    at = (char *)(copy->fields + piece->field_count);
+    fields_copy(copy->fields, &at, piece->fields, piece->field_count);
+    copy->piece.fields = copy->fields;
+    copy->piece.body = mcpi_text_stow(&at, piece->body, piece->body_len);
+    return &copy->piece;
+}
+
+void
+mcpi_http_piece_free(const mcp_allocator *mem, struct mcpi_http_piece *copy)
+{
+    struct piece *piece = (struct piece *)copy;
+
+    if (piece) {
+        mcpi_account_give(piece->account, MCPI_HELD_BYTES, piece->size);
+        mcpi_account_unref(piece->account);
+    }
+    mcpi_free(mem, piece);
 }

@@ -39,8 +39,16 @@ void mcpi_http_piece_of(const struct mcpi_http_out *out, bool last,
 void mcpi_http_piece_head(const struct mcpi_http_piece *piece,
                           struct mcpi_http_out *ret_out);
 
-/* A copy in one block, to be freed as such. NULL: no memory. */
+/* The body of a piece up to this need not be charged where no other piece waits: a client
+ * whose share is used up still hears why it is refused. */
+#define MCPI_HTTP_PIECE_FREE_MAX 1024
+
+/* A copy, charged to account as long as it exists; account NULL: to nobody. NULL: no
+ * memory, or no share of it. */
 struct mcpi_http_piece *mcpi_http_piece_copy(const mcp_allocator *mem,
+                                             struct mcpi_account *account,
                                              const struct mcpi_http_piece *piece);
+void mcpi_http_piece_free(const mcp_allocator *mem,
+                          struct mcpi_http_piece *copy); /* NULL ok */
 
 #endif

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/mem.h"
 #include "link/http_copy.h"
 #include "run/thread.h"
@@ -25,6 +26,7 @@ struct mcp_http_turn {
     /* the loop's */
     struct mcpi_list in_mount;
     struct mcpi_http_in *request; /* a copy; NULL: begun */
+    struct mcpi_account *account; /* of the client, until it is over; or NULL */
     struct mcpi_http_piece *kept; /* while paused */
     struct mcpi_timer slow;       /* it is kept for too long */
     bool end_waits;               /* behind what is kept */
@@ -112,7 +114,7 @@ static void
 turn_drop_kept(mcp_http_turn *turn)
 {
     mcpi_timer_disarm(mcpi_loop_timers(turn->mount->loop), &turn->slow);
-    mcpi_free(turn->mount->mem, turn->kept);
+    mcpi_http_piece_free(turn->mount->mem, turn->kept);
     turn->kept = NULL;
 }
 
@@ -140,6 +142,8 @@ turn_over(mcp_http_turn *turn)
     turn_drop_kept(turn);
     mcpi_http_in_free(mount->mem, turn->request);
     turn->request = NULL;
+    mcpi_account_unref(turn->account);
+    turn->account = NULL;
     tell = mount->idle && mcpi_list_empty(&mount->turns);
     mcpi_mount_lock(mount);
     turn->over = true;
@@ -171,6 +175,25 @@ turn_abort(mcp_http_turn *turn)
     turn_over(turn);
 }
 
+static void
+turn_keep(mcp_http_turn *turn, const struct mcpi_http_piece *piece)
+{
+    bool is_free = piece->body_len <= MCPI_HTTP_PIECE_FREE_MAX;
+    struct mcpi_mount *mount = turn->mount;
+
+    turn->kept = mcpi_http_piece_copy(mount->mem, is_free ? NULL : turn->account,
+                                      piece);
+    turn->broken = !turn->kept;
+    if (turn->kept)
+        mcpi_timer_arm(mcpi_loop_timers(mount->loop), &turn->slow,
+                       mcpi_time_add(mcpi_loop_now(mount->loop),
+                                     mount->endpoint->http->write_ms * 1000));
+    if (turn->broken) { /* the endpoint must not hear of it from inside */
+        mcpi_mount_lock(mount);
+        mcpi_mount_turn_post_unlock(turn);
+    }
+}
+
 /* The turn lasts until it is over, so it may be gone afterwards if the piece was the
  * last. */
 static bool
@@ -184,16 +207,7 @@ turn_put(mcp_http_turn *turn, const struct mcpi_http_piece *piece)
         return true;
     }
     if (entry == PAUSED) {
-        turn->kept = mcpi_http_piece_copy(mount->mem, piece);
-        turn->broken = !turn->kept;
-        if (turn->kept)
-            mcpi_timer_arm(mcpi_loop_timers(mount->loop), &turn->slow,
-                           mcpi_time_add(mcpi_loop_now(mount->loop),
-                                         mount->endpoint->http->write_ms * 1000));
-        if (turn->broken) { /* the endpoint must not hear of it from inside */
-            mcpi_mount_lock(mount);
-            mcpi_mount_turn_post_unlock(turn);
-        }
+        turn_keep(turn, piece);
         return false;
     }
     if (entry == ENTERED)
@@ -340,7 +354,7 @@ turn_resume(mcp_http_turn *turn)
         turn_over(turn);
     else
         mcpi_turn_written(&turn->turn);
-    mcpi_free(turn->mount->mem, kept);
+    mcpi_http_piece_free(turn->mount->mem, kept);
 }
 
 /* Neither the endpoint nor the carrier has more to say to it. */
@@ -390,6 +404,7 @@ mcpi_mount_turn_discard(mcp_http_turn *turn)
     const mcp_allocator *mem = turn->mount->mem;
 
     mcpi_http_in_free(mem, turn->request);
+    mcpi_account_unref(turn->account);
     mcpi_free(mem, turn);
 }
 
@@ -409,6 +424,7 @@ mcpi_mount_turn_new(struct mcpi_mount *mount, const struct mcpi_http_in *in,
     turn->refs = 2; /* who handed it in, and the loop */
     mcpi_list_init(&turn->in_mount);
     mcpi_timer_init(&turn->slow, on_slow);
+    turn->account = mcpi_account_ref(in->account);
     turn->request = mcpi_http_in_copy(mount->mem, in, max_body);
     if (turn->request)
         return turn;

@@ -14,6 +14,7 @@
  */
 #include <pthread.h>
 
+#include "base/budget.h"
 #include "base/mem.h"
 #include "link/http_copy.h"
 #include "link/http_mount.h"
@@ -22,7 +23,8 @@ struct relay {
     const mcp_allocator *mem;
     struct mcpi_loop *here;
     struct mcpi_post post;
-    mcp_http_turn *there; /* set before the first op; freed here */
+    mcp_http_turn *there;         /* set before the first op; freed here */
+    struct mcpi_account *account; /* of the client; or NULL */
 
     /* here */
     struct mcpi_turn *turn; /* NULL: answered, or gone */
@@ -54,8 +56,9 @@ relay_free(struct relay *relay)
     struct mcpi_http_piece *piece;
 
     while ((piece = queue_pop(&relay->queue)) != NULL)
-        mcpi_free(relay->mem, piece);
+        mcpi_http_piece_free(relay->mem, piece);
     pthread_mutex_destroy(&relay->lock);
+    mcpi_account_unref(relay->account);
     mcpi_free(relay->mem, relay);
 }
 
@@ -157,7 +160,7 @@ relay_pump(struct relay *relay)
             last = true;
         } else if (piece) {
             last = relay_write(relay, piece);
-            mcpi_free(relay->mem, piece);
+            mcpi_http_piece_free(relay->mem, piece);
         } else {
             return;
         }
@@ -235,12 +238,26 @@ relay_pause(struct relay *relay)
         mcpi_mount_turn_pause(relay->there, false);
 }
 
+/* Whom to charge for a piece. Only this side adds to the queue: what is alone now still is
+ * when it is added. */
+static struct mcpi_account *
+relay_payer(struct relay *relay, const struct mcpi_http_piece *piece)
+{
+    bool alone;
+
+    pthread_mutex_lock(&relay->lock);
+    alone = mcpi_list_empty(&relay->queue);
+    pthread_mutex_unlock(&relay->lock);
+    return alone && piece->body_len <= MCPI_HTTP_PIECE_FREE_MAX ? NULL : relay->account;
+}
+
 static void
 relay_queue(struct relay *relay, const struct mcpi_http_piece *piece)
 {
-    struct mcpi_http_piece *copy = mcpi_http_piece_copy(relay->mem, piece);
+    struct mcpi_http_piece *copy;
     bool pause;
 
+    copy = mcpi_http_piece_copy(relay->mem, relay_payer(relay, piece), piece);
     pthread_mutex_lock(&relay->lock);
     if (copy) {
         mcpi_list_append(&relay->queue, &copy->node);
@@ -340,6 +357,7 @@ mcpi_relay_serve(struct mcpi_loop *here, struct mcpi_mount *there,
         return;
     }
     relay->turn = turn;
+    relay->account = mcpi_account_ref(in->account);
     turn->served = &served;
     turn->by = relay;
     r = mcpi_mount_serve(there, in, &there_ops, relay, &relay->there);

@@ -119,7 +119,7 @@ assert_head_survives(const struct mcpi_http_out *out)
 
     test_mem_init(&mem);
     mcpi_http_piece_of(out, true, room, &piece);
-    copy = mcpi_http_piece_copy(&mem.allocator, &piece);
+    copy = mcpi_http_piece_copy(&mem.allocator, NULL, &piece);
     assert_non_null(copy);
     memset(room, 0, sizeof(room));
     assert_true(copy->last);
@@ -137,7 +137,7 @@ assert_head_survives(const struct mcpi_http_out *out)
         assert_null(back.type);
     assert_int_equal(back.body_len, out->body_len);
     assert_memory_equal(back.body, out->body ? out->body : "", out->body_len);
-    mcpi_free(&mem.allocator, copy);
+    mcpi_http_piece_free(&mem.allocator, copy);
     test_mem_done(&mem);
 }
 
@@ -175,7 +175,7 @@ without_memory_there_is_no_copy(void **state)
     mem.fail_after = true;
     atomic_store(&mem.fail_at, 1);
     assert_null(mcpi_http_in_copy(&mem.allocator, &in, 3));
-    assert_null(mcpi_http_piece_copy(&mem.allocator, &piece));
+    assert_null(mcpi_http_piece_copy(&mem.allocator, NULL, &piece));
     test_mem_done(&mem);
 }
 
@@ -209,8 +209,38 @@ a_copy_is_charged_to_its_client(void **state)
     test_mem_done(&mem);
 }
 
+static void
+a_piece_is_charged_to_its_client(void **state)
+{
+    const struct mcpi_http_piece piece = {.body = "x", .body_len = 1};
+    struct mcpi_http_piece *copy;
+    struct mcpi_account account;
+    struct mcpi_budget budget;
+    struct test_mem mem;
+
+    (void)state;
+    test_mem_init(&mem);
+    mcpi_budget_init(&budget);
+    mcpi_account_init(&account, &budget, NULL);
+    assert_null(mcpi_http_piece_copy(&mem.allocator, &account, &piece));
+    mcpi_budget_raise(&budget, MCPI_HELD_BYTES, 10000);
+    copy = mcpi_http_piece_copy(&mem.allocator, &account, &piece);
+    assert_non_null(copy);
+    assert_int_equal(atomic_load(&account.refs), 2);
+    assert_true(mcpi_budget_bytes(&budget) > 0);
+    mcpi_http_piece_free(&mem.allocator, copy);
+    assert_int_equal(mcpi_budget_bytes(&budget), 0);
+    mem.fail_after = true;
+    atomic_store(&mem.fail_at, mem.total + 1);
+    assert_null(mcpi_http_piece_copy(&mem.allocator, &account, &piece));
+    assert_int_equal(mcpi_budget_bytes(&budget), 0);
+    mcpi_http_piece_free(&mem.allocator, NULL);
+    test_mem_done(&mem);
+}
+
 TEST_MAIN(TEST(a_request_is_copied_whole), TEST(a_copy_is_charged_to_its_client),
-          TEST(a_credential_is_not_left_behind), TEST(a_request_may_have_nothing_in_it),
+          TEST(a_piece_is_charged_to_its_client), TEST(a_credential_is_not_left_behind),
+          TEST(a_request_may_have_nothing_in_it),
           TEST(a_body_that_is_too_long_is_only_counted),
           TEST(a_head_passes_as_a_piece_and_back),
           TEST(without_memory_there_is_no_copy))

@@ -1,6 +1,7 @@
 /* http_mount_turn_test.c - one turn of a mount: paused, freed, at any moment */
 #include "link/http_mount_turn.h"
 
+#include "base/budget.h"
 #include "link/http_user.h"
 
 /* ---- a client that does not read ----------------------------------------- */
@@ -125,6 +126,69 @@ what_cannot_be_kept_for_a_paused_turn_aborts_it(void **state)
     assert_true(atomic_load(&s->mem.failed) > 0);
     assert_int_equal(u.aborts, 1);
     assert_int_equal(u.begins, 0);
+    user_done(&u);
+    site_finish(s);
+}
+
+static void
+call_for(struct user *u, struct site *s, struct mcpi_account *account)
+{
+    struct mcpi_http_in in = modern_call("flood", MODERN_TOOL("7", "flood"));
+
+    in.account = account;
+    assert_int_equal(user_serve(u, s, &in), 0);
+}
+
+/* Issue 20: nobody else is charged for it by then. */
+static void
+what_is_kept_for_a_paused_turn_is_charged_to_its_client(void **state)
+{
+    struct site *s = site_start(false);
+    struct mcpi_account account;
+    struct mcpi_budget budget;
+    struct user u;
+
+    (void)state;
+    mcpi_budget_init(&budget);
+    mcpi_budget_raise(&budget, MCPI_HELD_ARRIVING, 100000);
+    mcpi_budget_raise(&budget, MCPI_HELD_REQUESTS, 2);
+    mcpi_budget_raise(&budget, MCPI_HELD_BYTES, 100000);
+    mcpi_account_init(&account, &budget, NULL);
+    s->flood = 1;
+    s->flood_bytes = 8000;
+    call_for(&u, s, &account);
+    mcpi_mount_turn_pause(u.turn, true);
+    site_run(s);
+    assert_true(mcpi_budget_bytes(&budget) > 8000);
+    mcpi_mount_turn_pause(u.turn, false);
+    site_run(s);
+    assert_true(u.last);
+    assert_int_equal(mcpi_budget_bytes(&budget), 0);
+    user_done(&u);
+    site_finish(s);
+}
+
+static void
+who_has_no_share_left_hears_a_short_answer(void **state)
+{
+    struct site *s = site_start(false);
+    struct mcpi_account account;
+    struct mcpi_budget budget;
+    struct user u;
+
+    (void)state;
+    mcpi_budget_init(&budget);
+    mcpi_budget_raise(&budget, MCPI_HELD_ARRIVING, 100000);
+    mcpi_budget_raise(&budget, MCPI_HELD_REQUESTS, 2);
+    mcpi_account_init(&account, &budget, NULL);
+    call_for(&u, s, &account);
+    mcpi_mount_turn_pause(u.turn, true);
+    site_run(s);
+    assert_int_equal(u.begins + u.aborts, 0);
+    mcpi_mount_turn_pause(u.turn, false);
+    site_run(s);
+    assert_true(u.last);
+    assert_non_null(strstr(u.text, "-32603"));
     user_done(&u);
     site_finish(s);
 }
@@ -262,6 +326,8 @@ TEST_MAIN(TEST(E18_a_turn_can_be_freed_from_inside_its_own_answer),
           TEST(a_whole_answer_waits_for_a_paused_turn),
           TEST(a_turn_that_is_paused_for_too_long_is_aborted),
           TEST(what_cannot_be_kept_for_a_paused_turn_aborts_it),
+          TEST(what_is_kept_for_a_paused_turn_is_charged_to_its_client),
+          TEST(who_has_no_share_left_hears_a_short_answer),
           TEST(freeing_a_turn_waits_for_an_op_on_another_thread),
           TEST(E18_threads_may_hand_in_pause_and_leave_at_any_moment),
           TEST(a_credential_is_not_left_behind))

@@ -1,5 +1,7 @@
 /* http_relay_test.c - a turn of one loop, served by the endpoint of another */
 #include "link/http_mount.h"
+
+#include "base/budget.h"
 #include "link/http_site.h"
 
 /* Two loops: here are the carriers, there is the endpoint. */
@@ -7,11 +9,13 @@ struct pair {
     struct test_mem mem; /* here's */
     struct mcpi_loop *here;
     struct site there;
+    struct mcpi_account *account; /* of all clients, or NULL */
 };
 
 static void
 pair_open(struct pair *p, bool threaded)
 {
+    p->account = NULL;
     test_mem_init(&p->mem);
     assert_int_equal(mcpi_loop_new(&p->mem.allocator, NULL, &p->here), 0);
     site_init(&p->there);
@@ -64,6 +68,7 @@ pair_call(struct pair *p, struct carrier *c, const char *tool)
     carrier_init(c);
     (void)snprintf(body, sizeof(body), MODERN_TOOL("7", "%s"), tool);
     in = modern_call(tool, body);
+    in.account = p->account;
     mcpi_relay_serve(p->here, p->there.mount, &c->turn, &in);
     memset(body, 'x', sizeof(body));
 }
@@ -189,6 +194,39 @@ the_end_does_not_wait_for_what_is_kept(void **state)
         pair_run(p);
     }
     assert_flood(&c, 3);
+    carrier_done(&c);
+    pair_free(p);
+}
+
+/* Issue 20: all events that have not left are charged, wherever they wait. */
+static void
+what_waits_here_is_charged_to_its_client(void **state)
+{
+    struct pair *p = pair_new();
+    struct mcpi_account account;
+    struct mcpi_budget budget;
+    struct carrier c;
+
+    (void)state;
+    mcpi_budget_init(&budget);
+    mcpi_budget_raise(&budget, MCPI_HELD_ARRIVING, 100000);
+    mcpi_budget_raise(&budget, MCPI_HELD_REQUESTS, 2);
+    mcpi_budget_raise(&budget, MCPI_HELD_BYTES, 2000000);
+    mcpi_account_init(&account, &budget, NULL);
+    p->account = &account;
+    p->there.flood = 40;
+    p->there.flood_bytes = 10000;
+    pair_call(p, &c, "flood");
+    c.full = true;
+    pair_run(p);
+    assert_true(c.keeps);
+    assert_true(mcpi_budget_bytes(&budget) + c.len > 400000);
+    for (int i = 0; i < 1000 && c.ends == 0; i++) {
+        carrier_drain(&c);
+        pair_run(p);
+    }
+    assert_flood(&c, 40);
+    assert_int_equal(mcpi_budget_bytes(&budget), 0);
     carrier_done(&c);
     pair_free(p);
 }
@@ -407,6 +445,7 @@ TEST_MAIN(TEST(an_answer_passes_as_it_is), TEST(a_stream_passes_in_order),
           TEST(what_is_refused_there_is_refused_here),
           TEST(a_client_that_does_not_read_makes_the_endpoint_wait),
           TEST(the_end_does_not_wait_for_what_is_kept),
+          TEST(what_waits_here_is_charged_to_its_client),
           TEST(E18_a_client_that_leaves_here_cancels_there),
           TEST(a_client_may_leave_while_an_answer_is_under_way),
           TEST(the_endpoint_may_close_first),
