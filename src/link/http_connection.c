@@ -143,7 +143,7 @@ connection_drop_behind(struct mcpi_http_connection *c)
 static void
 connection_pack_behind(struct mcpi_http_connection *c)
 {
-    if (c->behind_at == 0)
+    if (!c->behind || c->behind_at == 0)
         return;
     memmove(c->behind, c->behind + c->behind_at, c->behind_len - c->behind_at);
     mcpi_account_give(c->carrier.wire.account, MCPI_HELD_ARRIVING, c->behind_at);
