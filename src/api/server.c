@@ -18,6 +18,7 @@
 #define DEFAULT_CLIENTS 1024
 #define DEFAULT_PAGE 250
 #define DEFAULT_ARRIVING_PART 4
+#define DEFAULT_NOTES_PART 8
 
 /* ---- times -------------------------------------------------------------- */
 
@@ -187,7 +188,7 @@ server_undo(mcp_server *server)
     mcpi_life_done(server);
 }
 
-/* What arrives may have a quarter of the memory: nobody knows yet who sends it. */
+/* What arrives has a part of its own: nobody knows yet who sends it. */
 static int
 server_open_accounts(mcp_server *server, const mcp_server_options *opt, mcp_error *err)
 {
@@ -201,6 +202,7 @@ server_open_accounts(mcp_server *server, const mcp_server_options *opt, mcp_erro
     budget = mcpi_accounts_budget(server->accounts);
     mcpi_budget_raise(budget, MCPI_HELD_ARRIVING, bytes / DEFAULT_ARRIVING_PART);
     mcpi_budget_raise(budget, MCPI_HELD_BYTES, bytes - bytes / DEFAULT_ARRIVING_PART);
+    mcpi_budget_raise(budget, MCPI_HELD_NOTES, bytes / DEFAULT_NOTES_PART);
     return 0;
 }
 

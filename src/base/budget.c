@@ -46,7 +46,7 @@ mcpi_budget_raise(struct mcpi_budget *budget, enum mcpi_holding what, size_t by)
 static bool
 is_bytes(enum mcpi_holding what)
 {
-    return what == MCPI_HELD_ARRIVING || what == MCPI_HELD_BYTES;
+    return what <= MCPI_HELD_NOTES;
 }
 
 size_t

@@ -20,6 +20,7 @@
 enum mcpi_holding {
     MCPI_HELD_ARRIVING, /* bytes of requests, before it is known what they are */
     MCPI_HELD_BYTES,    /* all others */
+    MCPI_HELD_NOTES,    /* of those: of what may be dropped */
     MCPI_HELD_CONNECTIONS,
     MCPI_HELD_SESSIONS,
     MCPI_HELD_LISTENERS,

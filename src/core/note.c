@@ -45,6 +45,34 @@ note_take(struct mcpi_out *out, struct mcpi_buf *into)
     return into->status;
 }
 
+/* What may be dropped waits as long as its reader is silent, so it has a bound of its own:
+ * it must keep no request out. */
+static bool
+note_hold(struct note *note, size_t bytes)
+{
+    struct mcpi_account *account = note->outlet->account;
+
+    if (!mcpi_account_take(account, MCPI_HELD_BYTES, bytes))
+        return false;
+    if (note->out.ops->droppable &&
+        !mcpi_account_take(account, MCPI_HELD_NOTES, bytes)) {
+        mcpi_account_give(account, MCPI_HELD_BYTES, bytes);
+        return false;
+    }
+    note->held = bytes;
+    return true;
+}
+
+static void
+note_let_go(struct note *note)
+{
+    struct mcpi_account *account = note->outlet->account;
+
+    mcpi_account_give(account, MCPI_HELD_BYTES, note->held);
+    if (note->out.ops->droppable)
+        mcpi_account_give(account, MCPI_HELD_NOTES, note->held);
+}
+
 static void
 note_done(struct mcpi_out *out, int status)
 {
@@ -52,7 +80,7 @@ note_done(struct mcpi_out *out, int status)
 
     (void)status; /* nobody waits for a notification */
     mcpi_list_remove(&note->in_exchange);
-    mcpi_account_give(note->outlet->account, MCPI_HELD_BYTES, note->held);
+    note_let_go(note);
     mcpi_free(note->outlet->engine->mem, note);
 }
 
@@ -120,16 +148,10 @@ note_new(struct mcpi_outlet *outlet, const struct mcpi_out_ops *ops)
 static bool
 note_charge(struct note *note)
 {
-    struct mcpi_outlet *outlet = note->outlet;
-
-    if (!note->out.ops->droppable)
+    if (!note->out.ops->droppable || note_hold(note, note->out.weight))
         return true;
-    if (!mcpi_account_take(outlet->account, MCPI_HELD_BYTES, note->out.weight)) {
-        outlet->engine->counts.dropped++;
-        return false;
-    }
-    note->held = note->out.weight;
-    return true;
+    note->outlet->engine->counts.dropped++;
+    return false;
 }
 
 /* Refusals happen at the limit, so they may use held_bytes once more, and a little where
@@ -149,7 +171,6 @@ refusal_charge(struct note *note, int code)
 {
     struct mcpi_outlet *outlet = note->outlet;
     struct mcpi_peer *peer = outlet->peer;
-    size_t weight = sizeof(*note) + note->len;
 
     if (!peer)
         return;
@@ -158,9 +179,7 @@ refusal_charge(struct note *note, int code)
     peer->answer_bytes += note->len;
     if (refusals_are_too_many(outlet))
         mcpi_outlet_fail(outlet, MCP_E_LIMIT, "the peer does not read its answers");
-    if (mcpi_account_take(outlet->account, MCPI_HELD_BYTES, weight))
-        note->held = weight;
-    else
+    if (!note_hold(note, sizeof(*note) + note->len))
         peer->refusal_bytes += note->len;
 }
 

@@ -9,7 +9,8 @@
 #include "support/endpoint.h"
 #include "support/listeners.h"
 
-/* A client with a budget of its own, of which it may have half. */
+/* A client with a budget of its own, of which it may have half, and a quarter for what may
+ * be dropped. */
 struct share {
     struct mcpi_budget budget;
     struct mcpi_account account;
@@ -20,6 +21,7 @@ share_with(struct share *share, struct mcpi_peer *peer, size_t bytes)
 {
     mcpi_budget_init(&share->budget);
     mcpi_budget_raise(&share->budget, MCPI_HELD_BYTES, 2 * bytes);
+    mcpi_budget_raise(&share->budget, MCPI_HELD_NOTES, bytes);
     mcpi_budget_raise(&share->budget, MCPI_HELD_LISTENERS, MCPI_UNSHARED_MAX);
     mcpi_account_init(&share->account, &share->budget, NULL);
     mcpi_outlet_set_account(mcpi_peer_outlet(peer), &share->account);
@@ -193,36 +195,64 @@ refusals_beside_a_long_answer_are_told(void **state)
 
 #define LOG_PARAMS "{\"level\":\"info\",\"data\":1}"
 
+/* Ten long log messages. */
+static void
+say_much(struct endpoint *ep)
+{
+    char text[5000];
+
+    memset(text, ' ', sizeof(text));
+    memcpy(text, LOG_PARAMS, sizeof(LOG_PARAMS) - 1);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(mcpi_exchange_notify(endpoint_job(ep)->x,
+                                              "notifications/message", text,
+                                              sizeof(text), ep->now),
+                         0);
+}
+
 static void
 notifications_beyond_the_share_are_dropped(void **state)
 {
-    char long_text[5000];
     struct endpoint_stream *stream;
     struct endpoint ep;
     struct share share;
-    struct mcpi_exchange *x;
     size_t request;
 
     (void)state;
-    memset(long_text, ' ', sizeof(long_text));
-    memcpy(long_text, LOG_PARAMS, sizeof(LOG_PARAMS) - 1);
     endpoint_open(&ep, MCPI_PRIVATE_IDS, NULL);
     share_with(&share, ep.peer[0], 16000);
     stream = endpoint_post(&ep, MODERN_CALL("7"));
-    x = endpoint_job(&ep)->x;
     request = held(&share);
-    for (int i = 0; i < 10; i++)
-        assert_int_equal(mcpi_exchange_notify(x, "notifications/message", long_text,
-                                              sizeof(long_text), ep.now),
-                         0);
-    assert_true(held(&share) > request + sizeof(long_text));
-    assert_true(held(&share) <= 16000);
+    say_much(&ep);
+    assert_in_range(held(&share) - request, 5000, 8000);
     assert_true(ep.engine->counts.dropped > 0);
     endpoint_run(&ep);
     assert_int_equal(stream->count + ep.engine->counts.dropped, 10);
     assert_int_equal(held(&share), request);
     endpoint_finish(&ep, endpoint_job(&ep));
     endpoint_run(&ep);
+    endpoint_forget(&ep);
+    assert_int_equal(held(&share), 0);
+    endpoint_close(&ep);
+}
+
+/* Issue 20: they may wait for a client that is silent as long as it likes. */
+static void
+notifications_keep_no_answer_out(void **state)
+{
+    struct endpoint_stream *stream;
+    struct endpoint ep;
+    struct share share;
+
+    (void)state;
+    endpoint_open(&ep, MCPI_PRIVATE_IDS, NULL);
+    share_with(&share, ep.peer[0], 40000);
+    stream = endpoint_post(&ep, MODERN_CALL("7"));
+    say_much(&ep);
+    assert_true(ep.engine->counts.dropped > 0);
+    endpoint_finish_long(&ep, endpoint_job(&ep), 10000);
+    endpoint_run(&ep);
+    assert_int_equal(stream->codes[stream->count - 1], 0);
     endpoint_forget(&ep);
     assert_int_equal(held(&share), 0);
     endpoint_close(&ep);
@@ -393,7 +423,7 @@ TEST_MAIN(TEST(request_and_answer_are_held_until_they_are_done_with),
           TEST(refusals_are_held_and_have_a_bound),
           TEST(refusals_beside_a_long_answer_are_told),
           TEST(notifications_beyond_the_share_are_dropped),
-          TEST(what_a_listener_watches_is_held),
+          TEST(notifications_keep_no_answer_out), TEST(what_a_listener_watches_is_held),
           TEST(listeners_of_one_client_have_a_bound),
           TEST(listener_that_has_no_share_left_is_slow),
           TEST(hello_is_held_as_long_as_its_session),

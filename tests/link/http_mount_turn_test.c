@@ -152,6 +152,7 @@ what_is_kept_for_a_paused_turn_is_charged_to_its_client(void **state)
     mcpi_budget_init(&budget);
     mcpi_budget_raise(&budget, MCPI_HELD_ARRIVING, 100000);
     mcpi_budget_raise(&budget, MCPI_HELD_REQUESTS, 2);
+    mcpi_budget_raise(&budget, MCPI_HELD_NOTES, 100000);
     mcpi_budget_raise(&budget, MCPI_HELD_BYTES, 100000);
     mcpi_account_init(&account, &budget, NULL);
     s->flood = 1;

@@ -211,6 +211,7 @@ what_waits_here_is_charged_to_its_client(void **state)
     mcpi_budget_init(&budget);
     mcpi_budget_raise(&budget, MCPI_HELD_ARRIVING, 100000);
     mcpi_budget_raise(&budget, MCPI_HELD_REQUESTS, 2);
+    mcpi_budget_raise(&budget, MCPI_HELD_NOTES, 2000000);
     mcpi_budget_raise(&budget, MCPI_HELD_BYTES, 2000000);
     mcpi_account_init(&account, &budget, NULL);
     p->account = &account;
