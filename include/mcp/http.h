@@ -181,8 +181,10 @@ typedef struct mcp_http_options {
      * left for all others. A client is its principal or, without one, its address, and of
      * IPv6 the network of 64 bits; connections are those of an address. */
     size_t connections;     /* 16384; more are turned away with 503 */
-    size_t sessions;        /* 10000; before one is refused with 503, that ends which is
-                              idle for the longest time, without request or stream */
+    size_t sessions;        /* 10000, and on all threads together no more than an eighth
+                              of memory_bytes has room for, at 4 KiB each; before one is
+                              refused with 503, that ends which is idle for the longest
+                              time, without request or stream */
     size_t session_streams; /* GET streams, and streams somebody may come back for, of
                               one session: 64; 429 */
     size_t body_bytes; /* 16 MiB, or an eighth of memory_bytes if that is less; 413 */

@@ -19,8 +19,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "link/http_listener.h"
+#include "link/http_session.h"
 
 #define SPARE_DESCRIPTORS_PART 4 /* of all: handlers need some, and somebody new */
+#define SESSIONS_PART 8          /* of the memory: more sessions than fit are refused */
 
 struct service;
 
@@ -409,10 +411,12 @@ static void
 service_share(const struct service *service, const mcp_server *server)
 {
     struct mcpi_budget *budget = mcpi_accounts_budget(server->accounts);
+    size_t room = server->memory_bytes / SESSIONS_PART / MCPI_SESSION_WEIGHT;
 
     mcpi_budget_raise(budget, MCPI_HELD_CONNECTIONS, service_connections(service));
     for (unsigned i = 0; i < service->count; i++)
-        mcpi_budget_raise(budget, MCPI_HELD_SESSIONS, service->settings->http.sessions);
+        mcpi_budget_raise_within(budget, MCPI_HELD_SESSIONS,
+                                 service->settings->http.sessions, room);
 }
 
 /* What can never arrive is too long (413), not something to come back with (503). */

@@ -199,6 +199,7 @@ server_open_accounts(mcp_server *server, const mcp_server_options *opt, mcp_erro
     r = mcpi_accounts_new(server->trunk.host.mem, &server->accounts);
     if (r < 0)
         return mcpi_error_set(err, r, "%s", mcp_status_text(r));
+    server->memory_bytes = bytes;
     budget = mcpi_accounts_budget(server->accounts);
     mcpi_budget_raise(budget, MCPI_HELD_ARRIVING, bytes / DEFAULT_ARRIVING_PART);
     mcpi_budget_raise(budget, MCPI_HELD_BYTES, bytes - bytes / DEFAULT_ARRIVING_PART);

@@ -59,6 +59,7 @@ struct mcp_server {
     enum mcp_cache_scope list_scope;
     size_t page, max_clients;
     struct mcpi_accounts *accounts; /* what is held for each client */
+    size_t memory_bytes;            /* what all may hold */
     int64_t stop_us, overdue_us;
     int64_t ask_us;                         /* that long a client may think (legacy) */
     int64_t state_ms;                       /* or take between two rounds */

@@ -36,10 +36,18 @@ mcpi_budget_init(struct mcpi_budget *budget)
 void
 mcpi_budget_raise(struct mcpi_budget *budget, enum mcpi_holding what, size_t by)
 {
+    mcpi_budget_raise_within(budget, what, by, SIZE_MAX);
+}
+
+void
+mcpi_budget_raise_within(struct mcpi_budget *budget, enum mcpi_holding what, size_t by,
+                         size_t most)
+{
     size_t limit = load(&budget->limit[what]);
 
-    while (!atomic_compare_exchange_weak(&budget->limit[what], &limit,
-                                         limit > SIZE_MAX - by ? SIZE_MAX : limit + by))
+    while (limit < most &&
+           !atomic_compare_exchange_weak(&budget->limit[what], &limit,
+                                         by > most - limit ? most : limit + by))
         ;
 }
 

@@ -57,8 +57,10 @@ struct mcpi_account {
 /* All limits are 0. */
 void mcpi_budget_init(struct mcpi_budget *budget);
 
-/* There is that much more of it. */
+/* There is that much more of it; the second: up to `most` in all. */
 void mcpi_budget_raise(struct mcpi_budget *budget, enum mcpi_holding what, size_t by);
+void mcpi_budget_raise_within(struct mcpi_budget *budget, enum mcpi_holding what,
+                              size_t by, size_t most);
 
 /* The most that an account may ever have of it. */
 size_t mcpi_budget_share(const struct mcpi_budget *budget, enum mcpi_holding what);

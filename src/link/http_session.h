@@ -47,6 +47,9 @@ struct mcpi_session {
     char id[MCPI_SESSION_ID];
 };
 
+/* What one costs that nobody is charged for: itself, its peer, its place in tables. */
+#define MCPI_SESSION_WEIGHT 4096
+
 /* A new one, with its peer; not yet initialized. If there are too many, of all or of
  * this client, the one of them goes that is idle for the longest time, without a request
  * or a stream. MCP_E_LIMIT: there is none, or no random bytes; MCP_E_NOMEM. */

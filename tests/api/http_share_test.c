@@ -272,6 +272,26 @@ sessions_that_are_left_behind_lock_nobody_out(void **state)
     raw_done(&raw);
 }
 
+/* Issue 20: more than the memory has room for would not be counted. */
+static void
+sessions_are_as_few_as_the_memory_allows(void **state)
+{
+    struct http_raw h;
+    struct raw raw;
+    int port;
+
+    (void)state;
+    port = served_start(
+        &raw, MCP_SERVER_OPTIONS(.memory_bytes = 8 * MANY * MCPI_SESSION_WEIGHT),
+        MCP_HTTP_OPTIONS(.threads = 2));
+    for (int i = 0; i < 3 * MANY; i++) {
+        (void)begin_session(port, GREEDY, NULL, &h);
+        http_close(&h);
+    }
+    assert_in_range(counts_of(&raw).sessions, 1, MANY / 2);
+    raw_done(&raw);
+}
+
 /* One with a stream is not idle. Two addresses of one principal are one client. */
 static void
 sessions_of_one_principal_are_half_at_most(void **state)
@@ -697,6 +717,7 @@ TEST_MAIN(TEST(connections_of_one_address_are_half_at_most),
           TEST(bodies_that_never_end_have_a_bound),
           TEST(requests_that_wait_for_their_sender_have_a_bound),
           TEST(sessions_that_are_left_behind_lock_nobody_out),
+          TEST(sessions_are_as_few_as_the_memory_allows),
           TEST(sessions_of_one_principal_are_half_at_most),
           TEST(subscriptions_of_one_address_are_half_at_most),
           TEST(body_that_can_never_fit_is_too_long),

@@ -120,6 +120,23 @@ what_is_held_is_counted_apart(void **state)
 }
 
 static void
+a_limit_is_raised_within_another(void **state)
+{
+    struct mcpi_budget budget;
+    struct mcpi_account a;
+
+    (void)state;
+    shared(&budget, MCPI_HELD_SESSIONS, 60, &a, 1);
+    mcpi_budget_raise_within(&budget, MCPI_HELD_SESSIONS, 20, 100);
+    assert_int_equal(mcpi_budget_share(&budget, MCPI_HELD_SESSIONS), 40);
+    mcpi_budget_raise_within(&budget, MCPI_HELD_SESSIONS, SIZE_MAX, 100);
+    assert_int_equal(mcpi_budget_share(&budget, MCPI_HELD_SESSIONS), 50);
+    mcpi_budget_raise_within(&budget, MCPI_HELD_SESSIONS, 20,
+                             50); /* it does not fall */
+    assert_int_equal(mcpi_budget_share(&budget, MCPI_HELD_SESSIONS), 50);
+}
+
+static void
 nobody_is_never_refused(void **state)
 {
     size_t held = 0;
@@ -175,6 +192,6 @@ it_is_calm_where_most_bytes_were_given_back(void **state)
 
 TEST_MAIN(TEST(one_client_gets_half), TEST(greedy_clients_leave_a_share_for_the_next),
           TEST(what_is_over_leaves_no_trace), TEST(few_things_are_not_shared),
-          TEST(what_is_held_is_counted_apart), TEST(nobody_is_never_refused),
-          TEST(a_place_is_sought_kept_and_used_once),
+          TEST(what_is_held_is_counted_apart), TEST(a_limit_is_raised_within_another),
+          TEST(nobody_is_never_refused), TEST(a_place_is_sought_kept_and_used_once),
           TEST(it_is_calm_where_most_bytes_were_given_back))
