@@ -22,7 +22,7 @@
 #include "link/http_session.h"
 
 #define SPARE_DESCRIPTORS_PART 4 /* of all: handlers need some, and somebody new */
-#define SESSIONS_PART 8          /* of the memory: more sessions than fit are refused */
+#define DEFAULT_SESSIONS_PART 8  /* of the memory: more sessions than fit are refused */
 
 struct service;
 
@@ -411,7 +411,7 @@ static void
 service_share(const struct service *service, const mcp_server *server)
 {
     struct mcpi_budget *budget = mcpi_accounts_budget(server->accounts);
-    size_t room = server->memory_bytes / SESSIONS_PART / MCPI_SESSION_WEIGHT;
+    size_t room = server->memory_bytes / DEFAULT_SESSIONS_PART / MCPI_SESSION_WEIGHT;
 
     mcpi_budget_raise(budget, MCPI_HELD_CONNECTIONS, service_connections(service));
     for (unsigned i = 0; i < service->count; i++)

@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/peak.h"
 
@@ -50,6 +51,7 @@ struct mcpi_account {
     struct mcpi_budget *budget; /* outlives it */
     atomic_size_t used[MCPI_HOLDINGS];
     atomic_int place;
+    _Atomic int64_t searches; /* from when on a place is searched for again */
     atomic_uint refs;
     void (*release)(struct mcpi_account *account); /* drops the last reference */
 };
@@ -91,6 +93,11 @@ bool mcpi_account_seek_place(struct mcpi_account *account); /* NONE -> SOUGHT */
 bool mcpi_account_keep_place(struct mcpi_account *account); /* SOUGHT -> KEPT */
 bool mcpi_account_lose_place(struct mcpi_account *account); /* SOUGHT -> NONE */
 bool mcpi_account_use_place(struct mcpi_account *account);  /* KEPT -> NONE */
+
+/* A search for a place looks at many sessions: where it found none, none is made again
+ * until then. account NULL: at any time. */
+bool mcpi_account_may_search(const struct mcpi_account *account, int64_t now);
+void mcpi_account_search_from(struct mcpi_account *account, int64_t then);
 
 /* How much of it has it? */
 size_t mcpi_account_holds(const struct mcpi_account *account, enum mcpi_holding what);

@@ -544,6 +544,24 @@ mcpi_endpoint_make_room(struct mcpi_endpoint *endpoint, struct mcpi_account *acc
     return account_has_few(account) && session_evict_other(endpoint);
 }
 
+/* There is no place for one more: here, or soon on another loop. */
+static bool
+endpoint_search(struct mcpi_endpoint *endpoint, struct mcpi_account *account)
+{
+    int64_t now = mcpi_loop_now(endpoint->loop);
+
+    if (!mcpi_account_may_search(account, now))
+        return false;
+    if (session_replace(endpoint, account) ||
+        (account_has_few(account) && session_evict_other(endpoint) &&
+         mcpi_account_take(account, MCPI_HELD_SESSIONS, 1)))
+        return true;
+    mcpi_account_search_from(account, mcpi_time_add(now, MCPI_SESSION_SEARCH_US));
+    if (endpoint->opt.wants_room)
+        endpoint->opt.wants_room(endpoint->opt.user, account);
+    return false;
+}
+
 int
 mcpi_endpoint_enter_session(struct mcpi_endpoint *endpoint,
                             struct mcpi_account *account)
@@ -551,15 +569,9 @@ mcpi_endpoint_enter_session(struct mcpi_endpoint *endpoint,
     if (!account && endpoint->session_count >= endpoint->http->sessions)
         return session_evict_other(endpoint) ? 0 : MCP_E_LIMIT;
     if (mcpi_account_use_place(account) ||
-        mcpi_account_take(account, MCPI_HELD_SESSIONS, 1) ||
-        session_replace(endpoint, account))
-        return 0;
-    if (account_has_few(account) && session_evict_other(endpoint) &&
         mcpi_account_take(account, MCPI_HELD_SESSIONS, 1))
         return 0;
-    if (endpoint->opt.wants_room)
-        endpoint->opt.wants_room(endpoint->opt.user, account);
-    return MCP_E_LIMIT;
+    return endpoint_search(endpoint, account) ? 0 : MCP_E_LIMIT;
 }
 
 int

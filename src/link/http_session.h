@@ -50,6 +50,11 @@ struct mcpi_session {
 /* What one costs that nobody is charged for: itself, its peer, its place in tables. */
 #define MCPI_SESSION_WEIGHT 4096
 
+/* A client that has no room for a session, and no idle one, is told to come back after a
+ * second: until then its sessions are not looked at again, of which there may be
+ * thousands. */
+#define MCPI_SESSION_SEARCH_US 1000000
+
 /* A new one, with its peer; not yet initialized. If there are too many, of all or of
  * this client, the one of them goes that is idle for the longest time, without a request
  * or a stream. MCP_E_LIMIT: there is none, or no random bytes; MCP_E_NOMEM. */

@@ -120,6 +120,22 @@ what_is_held_is_counted_apart(void **state)
 }
 
 static void
+a_search_is_made_from_a_time_on(void **state)
+{
+    struct mcpi_budget budget;
+    struct mcpi_account a;
+
+    (void)state;
+    shared(&budget, MCPI_HELD_SESSIONS, 1, &a, 1);
+    assert_true(mcpi_account_may_search(&a, 0));
+    mcpi_account_search_from(&a, 7);
+    assert_false(mcpi_account_may_search(&a, 6));
+    assert_true(mcpi_account_may_search(&a, 7));
+    mcpi_account_search_from(NULL, 7);
+    assert_true(mcpi_account_may_search(NULL, 0));
+}
+
+static void
 a_limit_is_raised_within_another(void **state)
 {
     struct mcpi_budget budget;
@@ -192,6 +208,7 @@ it_is_calm_where_most_bytes_were_given_back(void **state)
 
 TEST_MAIN(TEST(one_client_gets_half), TEST(greedy_clients_leave_a_share_for_the_next),
           TEST(what_is_over_leaves_no_trace), TEST(few_things_are_not_shared),
-          TEST(what_is_held_is_counted_apart), TEST(a_limit_is_raised_within_another),
-          TEST(nobody_is_never_refused), TEST(a_place_is_sought_kept_and_used_once),
+          TEST(what_is_held_is_counted_apart), TEST(a_search_is_made_from_a_time_on),
+          TEST(a_limit_is_raised_within_another), TEST(nobody_is_never_refused),
+          TEST(a_place_is_sought_kept_and_used_once),
           TEST(it_is_calm_where_most_bytes_were_given_back))

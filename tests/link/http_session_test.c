@@ -216,6 +216,40 @@ a_new_session_costs_its_client_one_idle_one_at_most(void **state)
     desk_close(&d);
 }
 
+/* Issue 20: with thousands that listen each search is work, and its client was told when
+ * to come back. */
+static void
+a_search_that_found_no_idle_session_is_not_repeated_at_once(void **state)
+{
+    struct mcpi_session *sessions[2], *s;
+    struct mcpi_account account;
+    struct mcpi_budget budget;
+    struct turn gets[2];
+    struct desk d;
+    struct mcpi_http_who who = {.principal = "", .account = &account};
+
+    (void)state;
+    desk_start(&d);
+    mcpi_budget_init(&budget);
+    mcpi_budget_raise(&budget, MCPI_HELD_SESSIONS, 2);
+    mcpi_account_init(&account, &budget, NULL);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(mcpi_session_new(&d.endpoint, &who, &sessions[i]), 0);
+        desk_get(&d, sessions[i], &gets[i], NULL);
+    }
+    assert_int_equal(mcpi_session_new(&d.endpoint, &who, &s), MCP_E_LIMIT);
+    turn_go(&gets[0]);
+    desk_step(&d);
+    assert_int_equal(mcpi_session_new(&d.endpoint, &who, &s), MCP_E_LIMIT);
+    desk_pass(&d, SECOND);
+    assert_int_equal(mcpi_session_new(&d.endpoint, &who, &s), 0);
+    assert_int_equal(sessions_of(&account), 2);
+    desk_end_sessions(&d);
+    turn_done(&gets[0]);
+    turn_done(&gets[1]);
+    desk_close(&d);
+}
+
 /* ---- disconnects ----------------------------------------------------------- */
 
 static void
@@ -1557,6 +1591,7 @@ TEST_MAIN(TEST(D20_a_session_is_its_own_credentials),
           TEST(sessions_that_were_found_busy_are_looked_at_last),
           TEST(sessions_whose_next_message_is_authenticated_are_not_idle),
           TEST(a_new_session_costs_its_client_one_idle_one_at_most),
+          TEST(a_search_that_found_no_idle_session_is_not_repeated_at_once),
           TEST(D12_a_disconnect_is_not_a_cancel), TEST(D22_only_that_request_is_lost),
           TEST(D13_D14_D15_a_canceled_post_ends),
           TEST(D13_a_cancel_of_another_session_finds_nothing),
