@@ -94,19 +94,29 @@ count_free(void *user, void *ptr)
 
 /* ---- what the engines say -------------------------------------------------- */
 
+/* A refusal gives back an id such as 2.0, which nothing else may have. */
+static bool
+is_message(const mcp_json *root)
+{
+    struct mcpi_id id = mcpi_id_read_refused(mcp_json_get(root, "id"));
+    struct mcpi_rpc rpc;
+
+    mcpi_rpc_read(root, &rpc);
+    return rpc.kind != MCPI_RPC_INVALID ||
+           (id.kind == MCPI_ID_REAL && mcp_json_get(root, "error"));
+}
+
 /* Every message is one line and a message of the protocol. */
 static void
 on_trace(void *user, struct mcpi_peer *peer, const char *text, size_t len)
 {
-    struct mcpi_rpc rpc;
     mcp_doc *doc;
 
     (void)user;
     (void)peer;
     CHECK(memchr(text, '\n', len) == NULL);
     CHECK(mcp_doc_parse(text, len, NULL, &doc, NULL) == 0);
-    mcpi_rpc_read(mcp_doc_root(doc), &rpc);
-    CHECK(rpc.kind != MCPI_RPC_INVALID);
+    CHECK(is_message(mcp_doc_root(doc)));
     mcp_doc_free(doc);
 }
 
