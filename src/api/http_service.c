@@ -200,11 +200,14 @@ on_search(struct mcpi_post *post)
     struct search *search = MCPI_CONTAINER(post, struct search, post);
     struct mcpi_endpoint *endpoint = search->service->shards[search->index].endpoint;
 
-    if (!endpoint || mcpi_endpoint_make_room(endpoint, search->account) ||
-        search->left == 0)
+    if (!endpoint || mcpi_endpoint_make_room(endpoint, search->account)) {
         search_end(search);
-    else
+    } else if (search->left == 0) {
+        mcpi_endpoint_found_no_room(endpoint, search->account);
+        search_end(search);
+    } else {
         search_on(search);
+    }
 }
 
 /* If memory is short no search begins. */
@@ -215,7 +218,7 @@ on_wants_room(void *user, struct mcpi_account *account)
     struct service *service = shard->service;
     struct search *search;
 
-    if (service->count < 2 || !mcpi_account_seek_place(account))
+    if (!mcpi_account_seek_place(account))
         return;
     search = mcpi_alloc(service->mem, sizeof(*search));
     if (!search) {
@@ -297,7 +300,7 @@ shard_make_endpoint(struct shard *shard)
         .notice = guard ? mcpi_guard_notice(guard) : NULL,
         .check_params = on_check_params,
         .elsewhere = on_elsewhere,
-        .wants_room = on_wants_room,
+        .wants_room = service->count > 1 ? on_wants_room : NULL,
         .closed = on_endpoint_closed,
         .user = shard,
     };

@@ -56,7 +56,8 @@ struct mcpi_endpoint_options {
     void (*elsewhere)(void *user, unsigned shard, struct mcpi_turn *turn,
                       const struct mcpi_http_in *in);
     /* This client may open no session, and none here may end for it: one of another shard
-     * may (mcpi_endpoint_make_room). The client is refused. */
+     * may (mcpi_endpoint_make_room), or none has room (mcpi_endpoint_found_no_room). The
+     * client is refused. NULL: there is no other shard. */
     void (*wants_room)(void *user, struct mcpi_account *account);
     /* It has closed: no peer is left and no turn is open. Not from inside a function of
      * this header; free it in there or later. */
@@ -99,6 +100,10 @@ bool mcpi_endpoint_must_serve(const struct mcpi_endpoint *endpoint,
  * it. [loop] */
 bool mcpi_endpoint_make_room(struct mcpi_endpoint *endpoint,
                              struct mcpi_account *account);
+
+/* No shard has: none is searched again for a while (MCPI_SESSION_SEARCH_US). [loop] */
+void mcpi_endpoint_found_no_room(const struct mcpi_endpoint *endpoint,
+                                 struct mcpi_account *account);
 
 /* A JSON-RPC error as an answer: the body is built in into, which is cleared. id NULL:
  * none. */

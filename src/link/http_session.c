@@ -544,21 +544,28 @@ mcpi_endpoint_make_room(struct mcpi_endpoint *endpoint, struct mcpi_account *acc
     return account_has_few(account) && session_evict_other(endpoint);
 }
 
-/* There is no place for one more: here, or soon on another loop. */
+void
+mcpi_endpoint_found_no_room(const struct mcpi_endpoint *endpoint,
+                            struct mcpi_account *account)
+{
+    mcpi_account_search_from(
+        account, mcpi_time_add(mcpi_loop_now(endpoint->loop), MCPI_SESSION_SEARCH_US));
+}
+
+/* A place for one more: here, or soon on another loop. */
 static bool
 endpoint_search(struct mcpi_endpoint *endpoint, struct mcpi_account *account)
 {
-    int64_t now = mcpi_loop_now(endpoint->loop);
-
-    if (!mcpi_account_may_search(account, now))
+    if (!mcpi_account_may_search(account, mcpi_loop_now(endpoint->loop)))
         return false;
     if (session_replace(endpoint, account) ||
         (account_has_few(account) && session_evict_other(endpoint) &&
          mcpi_account_take(account, MCPI_HELD_SESSIONS, 1)))
         return true;
-    mcpi_account_search_from(account, mcpi_time_add(now, MCPI_SESSION_SEARCH_US));
     if (endpoint->opt.wants_room)
         endpoint->opt.wants_room(endpoint->opt.user, account);
+    else
+        mcpi_endpoint_found_no_room(endpoint, account);
     return false;
 }
 

@@ -50,9 +50,9 @@ struct mcpi_session {
 /* What one costs that nobody is charged for: itself, its peer, its place in tables. */
 #define MCPI_SESSION_WEIGHT 4096
 
-/* A client that has no room for a session, and no idle one, is told to come back after a
- * second: until then its sessions are not looked at again, of which there may be
- * thousands. */
+/* A client that has no room for a session, and no idle one on any loop, is told to come
+ * back after a second: until then its sessions are not looked at again, of which there
+ * may be thousands. */
 #define MCPI_SESSION_SEARCH_US 1000000
 
 /* A new one, with its peer; not yet initialized. If there are too many, of all or of
