@@ -195,13 +195,19 @@ mcpi_http_piece_copy(const mcp_allocator *mem, struct mcpi_account *account,
 }
 
 void
-mcpi_http_piece_free(const mcp_allocator *mem, struct mcpi_http_piece *copy)
+mcpi_http_piece_uncharge(struct mcpi_http_piece *copy)
 {
     struct piece *piece = (struct piece *)copy;
 
-    if (piece) {
-        mcpi_account_give(piece->account, MCPI_HELD_BYTES, piece->size);
-        mcpi_account_unref(piece->account);
-    }
-    mcpi_free(mem, piece);
+    mcpi_account_give(piece->account, MCPI_HELD_BYTES, piece->size);
+    mcpi_account_unref(piece->account);
+    piece->account = NULL;
+}
+
+void
+mcpi_http_piece_free(const mcp_allocator *mem, struct mcpi_http_piece *copy)
+{
+    if (copy)
+        mcpi_http_piece_uncharge(copy);
+    mcpi_free(mem, copy);
 }

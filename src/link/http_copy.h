@@ -48,6 +48,8 @@ void mcpi_http_piece_head(const struct mcpi_http_piece *piece,
 struct mcpi_http_piece *mcpi_http_piece_copy(const mcp_allocator *mem,
                                              struct mcpi_account *account,
                                              const struct mcpi_http_piece *piece);
+/* It goes on to somebody who charges it again. */
+void mcpi_http_piece_uncharge(struct mcpi_http_piece *copy);
 void mcpi_http_piece_free(const mcp_allocator *mem,
                           struct mcpi_http_piece *copy); /* NULL ok */
 

@@ -347,6 +347,7 @@ turn_resume(mcp_http_turn *turn)
     if (!kept || turn_enter(turn, false) != ENTERED)
         return;
     turn->kept = NULL;
+    mcpi_http_piece_uncharge(kept);
     kept->last = kept->last || turn->end_waits;
     turn_deliver(turn, kept);
     turn_drop_kept(turn);

@@ -159,6 +159,7 @@ relay_pump(struct relay *relay)
             turn->ops->abort(turn);
             last = true;
         } else if (piece) {
+            mcpi_http_piece_uncharge(piece);
             last = relay_write(relay, piece);
             mcpi_http_piece_free(relay->mem, piece);
         } else {

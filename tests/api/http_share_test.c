@@ -436,6 +436,34 @@ room_is_made_on_another_loop(void **state)
     raw_done(&raw);
 }
 
+/* The search that failed was on the other loop. */
+static void
+idle_sessions_are_found_here_though_none_was_there(void **state)
+{
+    struct http_raw h[2];
+    struct raw raw;
+    int port;
+
+    (void)state;
+    port = served_start(&raw, MCP_SERVER_OPTIONS(.page = 0),
+                        MCP_HTTP_OPTIONS(.sessions = MANY / 2, .threads = 2));
+    open_on_both_loops(port, GREEDY, h);
+    for (int i = 0; i < MANY / 2; i++) {
+        say_initialize(&h[0]);
+        assert_int_equal(http_answer(&h[0]), 200);
+    }
+    say_initialize(&h[1]);
+    assert_int_equal(http_answer(&h[1]), 503);
+    RAW_UNTIL(counts_of(&raw).sessions == MANY / 2 - 1);
+    for (int i = 0; i < 5; i++) {
+        say_initialize(&h[0]);
+        assert_int_equal(http_answer(&h[0]), 200);
+    }
+    http_close(&h[0]);
+    http_close(&h[1]);
+    raw_done(&raw);
+}
+
 /* Likewise one that has no session yet, where all are those of others. */
 static void
 room_is_made_for_a_newcomer_on_another_loop(void **state)
@@ -658,6 +686,38 @@ answer_that_fits_is_told_to_a_slow_reader(void **state)
     free(much);
 }
 
+/* Nor between two loops. */
+static void
+answer_that_fits_is_told_by_another_loop(void **state)
+{
+    const size_t size = 15 * MIB;
+    char *much = malloc(size), *session;
+    struct http_raw h[2];
+    struct raw raw;
+    int port;
+
+    (void)state;
+    assert_non_null(much);
+    memset(much, 'x', size - 1);
+    much[size - 1] = '\0';
+    raw_make(&raw, MCP_SERVER_OPTIONS(.memory_bytes = 64 * MIB));
+    raw_tool(&raw, MCP_TOOL(.name = "much", .reply = say_much, .user = much));
+    port = served_listen(&raw, MCP_HTTP_OPTIONS(.threads = 2));
+    assert_int_equal(mcp_server_start(raw.server, NULL), 0);
+    open_on_both_loops(port, GREEDY, h);
+    session = http_hello(&h[0]);
+    http_call(&h[1],
+              &HTTP_CALL(.era = MCP_ERA_LEGACY, .session = session, .tool = "much"));
+    assert_int_equal(http_answer(&h[1]), 200);
+    assert_true(strlen(http_body(&h[1])) > size);
+    http_close(&h[0]);
+    http_close(&h[1]);
+    RAW_UNTIL(counts_of(&raw).held_bytes < MIB); /* the session's */
+    raw_done(&raw);
+    free(session);
+    free(much);
+}
+
 /* A message of the transport of 2024, which is answered on the stream. */
 static void
 say_2024(struct http_raw *h, const char *path, const char *body)
@@ -721,10 +781,13 @@ TEST_MAIN(TEST(connections_of_one_address_are_half_at_most),
           TEST(sessions_of_one_principal_are_half_at_most),
           TEST(subscriptions_of_one_address_are_half_at_most),
           TEST(body_that_can_never_fit_is_too_long),
-          TEST(sessions_are_shared_by_all_loops), TEST(room_is_made_on_another_loop),
+          TEST(sessions_are_shared_by_all_loops),
+          TEST(idle_sessions_are_found_here_though_none_was_there),
+          TEST(room_is_made_on_another_loop),
           TEST(room_is_made_for_a_newcomer_on_another_loop),
           TEST(long_requests_of_one_client_lock_nobody_out),
           TEST(requests_of_one_client_are_half_at_most),
           TEST(answers_that_nobody_reads_have_a_bound),
           TEST(answer_that_fits_is_told_to_a_slow_reader),
+          TEST(answer_that_fits_is_told_by_another_loop),
           TEST(answer_that_fits_is_told_to_a_slow_reader_of_2024))

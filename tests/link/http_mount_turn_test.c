@@ -1,8 +1,8 @@
 /* http_mount_turn_test.c - one turn of a mount: paused, freed, at any moment */
 #include "link/http_mount_turn.h"
 
-#include "base/budget.h"
 #include "link/http_user.h"
+#include "run/accounts.h"
 
 /* ---- a client that does not read ----------------------------------------- */
 
@@ -130,13 +130,35 @@ what_cannot_be_kept_for_a_paused_turn_aborts_it(void **state)
     site_finish(s);
 }
 
-static void
-call_for(struct user *u, struct site *s, struct mcpi_account *account)
+/* A call of a client that may have so many bytes of answers. */
+static int
+call_for(struct user *u, struct site *s, size_t arriving, size_t bytes)
 {
     struct mcpi_http_in in = modern_call("flood", MODERN_TOOL("7", "flood"));
+    struct mcpi_budget *budget;
+    int r;
 
-    in.account = account;
-    assert_int_equal(user_serve(u, s, &in), 0);
+    assert_int_equal(mcpi_accounts_new(&s->mem.allocator, &s->accounts), 0);
+    budget = mcpi_accounts_budget(s->accounts);
+    mcpi_budget_raise(budget, MCPI_HELD_ARRIVING, 2 * arriving);
+    mcpi_budget_raise(budget, MCPI_HELD_REQUESTS, 2);
+    mcpi_budget_raise(budget, MCPI_HELD_BYTES, 2 * bytes);
+    mcpi_budget_raise(budget, MCPI_HELD_NOTES, 2 * bytes);
+    in.account = mcpi_accounts_get(s->accounts, "ann", 3);
+    assert_non_null(in.account);
+    r = user_serve(u, s, &in);
+    mcpi_account_unref(in.account);
+    return r;
+}
+
+static void
+done_for(struct user *u, struct site *s)
+{
+    user_done(u);
+    site_run(s);
+    assert_int_equal(mcpi_accounts_count(s->accounts), 0);
+    mcpi_accounts_unref(s->accounts);
+    site_finish(s);
 }
 
 /* Issue 20: nobody else is charged for it by then. */
@@ -144,45 +166,30 @@ static void
 what_is_kept_for_a_paused_turn_is_charged_to_its_client(void **state)
 {
     struct site *s = site_start(false);
-    struct mcpi_account account;
-    struct mcpi_budget budget;
     struct user u;
 
     (void)state;
-    mcpi_budget_init(&budget);
-    mcpi_budget_raise(&budget, MCPI_HELD_ARRIVING, 100000);
-    mcpi_budget_raise(&budget, MCPI_HELD_REQUESTS, 2);
-    mcpi_budget_raise(&budget, MCPI_HELD_NOTES, 100000);
-    mcpi_budget_raise(&budget, MCPI_HELD_BYTES, 100000);
-    mcpi_account_init(&account, &budget, NULL);
     s->flood = 1;
     s->flood_bytes = 8000;
-    call_for(&u, s, &account);
+    assert_int_equal(call_for(&u, s, 50000, 50000), 0);
     mcpi_mount_turn_pause(u.turn, true);
     site_run(s);
-    assert_true(mcpi_budget_bytes(&budget) > 8000);
+    assert_true(mcpi_budget_bytes(mcpi_accounts_budget(s->accounts)) > 8000);
     mcpi_mount_turn_pause(u.turn, false);
     site_run(s);
     assert_true(u.last);
-    assert_int_equal(mcpi_budget_bytes(&budget), 0);
-    user_done(&u);
-    site_finish(s);
+    assert_int_equal(mcpi_budget_bytes(mcpi_accounts_budget(s->accounts)), 0);
+    done_for(&u, s);
 }
 
 static void
 who_has_no_share_left_hears_a_short_answer(void **state)
 {
     struct site *s = site_start(false);
-    struct mcpi_account account;
-    struct mcpi_budget budget;
     struct user u;
 
     (void)state;
-    mcpi_budget_init(&budget);
-    mcpi_budget_raise(&budget, MCPI_HELD_ARRIVING, 100000);
-    mcpi_budget_raise(&budget, MCPI_HELD_REQUESTS, 2);
-    mcpi_account_init(&account, &budget, NULL);
-    call_for(&u, s, &account);
+    assert_int_equal(call_for(&u, s, 50000, 0), 0);
     mcpi_mount_turn_pause(u.turn, true);
     site_run(s);
     assert_int_equal(u.begins + u.aborts, 0);
@@ -190,8 +197,18 @@ who_has_no_share_left_hears_a_short_answer(void **state)
     site_run(s);
     assert_true(u.last);
     assert_non_null(strstr(u.text, "-32603"));
-    user_done(&u);
-    site_finish(s);
+    done_for(&u, s);
+}
+
+static void
+who_has_no_share_left_hands_in_nothing(void **state)
+{
+    struct site *s = site_start(false);
+    struct user u;
+
+    (void)state;
+    assert_int_equal(call_for(&u, s, 0, 50000), MCP_E_NOMEM);
+    done_for(&u, s);
 }
 
 /* ---- freeing it ---------------------------------------------------------- */
@@ -329,6 +346,7 @@ TEST_MAIN(TEST(E18_a_turn_can_be_freed_from_inside_its_own_answer),
           TEST(what_cannot_be_kept_for_a_paused_turn_aborts_it),
           TEST(what_is_kept_for_a_paused_turn_is_charged_to_its_client),
           TEST(who_has_no_share_left_hears_a_short_answer),
+          TEST(who_has_no_share_left_hands_in_nothing),
           TEST(freeing_a_turn_waits_for_an_op_on_another_thread),
           TEST(E18_threads_may_hand_in_pause_and_leave_at_any_moment),
           TEST(a_credential_is_not_left_behind))

@@ -4,7 +4,7 @@
  *
  * The server answers tools/call by the tool's name: "hold" waits until it is told or let
  * go, "flood" says `flood` log messages of `flood_bytes` first, all others answer at
- * once. A loop is stepped, with time in the test's hand, or runs on a thread of its own.
+ * once, with `answer_bytes` more than they must. A loop is stepped, with time in the test's hand, or runs on a thread of its own.
  */
 #ifndef TESTS_LINK_HTTP_SITE_H
 #define TESTS_LINK_HTTP_SITE_H
@@ -47,13 +47,14 @@ struct site {
     struct mcpi_engine *engine;
     struct mcpi_endpoint *endpoint;
     struct mcpi_mount *mount;
+    struct mcpi_accounts *accounts; /* the test's; or NULL */
     bool threaded;
     int64_t now;
     struct mcpi_post post; /* of site_close */
     /* loop only */
     struct mcpi_exchange *held[SITE_HELD_MAX];
     size_t held_count;
-    int flood, flood_bytes;
+    int flood, flood_bytes, answer_bytes;
     /* any */
     atomic_int served, told, canceled;
     atomic_bool closed;
@@ -74,7 +75,13 @@ site_answer(struct mcpi_exchange *x)
     struct mcpi_result result;
 
     mcpi_result_init(&result, x->engine);
-    mcpi_buf_text(&result.body, "{\"content\":[]}");
+    mcpi_buf_text(&result.body, "{\"content\":[]");
+    if (s->answer_bytes > 0) {
+        mcpi_buf_text(&result.body, ",\"x\":0.");
+        for (int i = 0; i < s->answer_bytes; i++)
+            mcpi_buf_char(&result.body, '1');
+    }
+    mcpi_buf_char(&result.body, '}');
     mcpi_exchange_finish(x, &result, site_now(s));
 }
 
