@@ -233,6 +233,7 @@ notifications_beyond_the_share_are_dropped(void **state)
     endpoint_run(&ep);
     endpoint_forget(&ep);
     assert_int_equal(held(&share), 0);
+    assert_int_equal(mcpi_account_holds(&share.account, MCPI_HELD_NOTES), 0);
     endpoint_close(&ep);
 }
 
@@ -255,6 +256,7 @@ notifications_keep_no_answer_out(void **state)
     assert_int_equal(stream->codes[stream->count - 1], 0);
     endpoint_forget(&ep);
     assert_int_equal(held(&share), 0);
+    assert_int_equal(mcpi_account_holds(&share.account, MCPI_HELD_NOTES), 0);
     endpoint_close(&ep);
 }
 
