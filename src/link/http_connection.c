@@ -22,9 +22,10 @@
 struct mcpi_http_connection {
     struct mcpi_http_carrier carrier;
     struct mcpi_http_parser *parser; /* while a request arrives; else NULL */
-    char *behind;                    /* bytes that wait for an answer to end; or NULL */
-    uint32_t behind_at,
-        behind_len; /* the first that waits; their end, all of it charged */
+    char *behind;                    /* bytes that wait for their turn; or NULL */
+    uint32_t behind_at;              /* the first of them */
+    uint32_t behind_len;             /* and their end */
+    size_t behind_charged;
     bool feeding;   /* somebody above on the stack goes on with what is there */
     bool secured;   /* something came through the handshake, or there is none */
     char address[]; /* of the client; "": not known */
@@ -129,14 +130,22 @@ connection_serve(struct mcpi_http_connection *c)
 
 /* ---- bytes -------------------------------------------------------------------------- */
 
+/* Few bytes are free, as those of a request are. */
+static bool
+connection_charge_behind(struct mcpi_http_connection *c, size_t len)
+{
+    return mcpi_account_change(c->carrier.wire.account, MCPI_HELD_ARRIVING,
+                               &c->behind_charged, len > MCPI_HTTP_FREE_MAX ? len : 0);
+}
+
 static void
 connection_drop_behind(struct mcpi_http_connection *c)
 {
     mcpi_free(c->carrier.listener->mem, c->behind);
-    mcpi_account_give(c->carrier.wire.account, MCPI_HELD_ARRIVING, c->behind_len);
     c->behind = NULL;
     c->behind_at = c->behind_len = 0;
     c->carrier.awaited = false;
+    (void)connection_charge_behind(c, 0);
 }
 
 /* So that all of it waits. */
@@ -146,34 +155,30 @@ connection_pack_behind(struct mcpi_http_connection *c)
     if (!c->behind || c->behind_at == 0)
         return;
     memmove(c->behind, c->behind + c->behind_at, c->behind_len - c->behind_at);
-    mcpi_account_give(c->carrier.wire.account, MCPI_HELD_ARRIVING, c->behind_at);
     c->behind_len -= c->behind_at;
     c->behind_at = 0;
 }
 
+/* The rest of what was read at once is always kept. */
 static void
 connection_keep_behind(struct mcpi_http_connection *c, const char *data, size_t len)
 {
     const mcp_allocator *mem = c->carrier.listener->mem;
-    char *behind;
+    char *behind = NULL;
 
     if (len == 0)
         return;
     connection_pack_behind(c);
-    if (len > MCPI_HTTP_BEHIND - c->behind_len ||
-        !mcpi_account_take(c->carrier.wire.account, MCPI_HELD_ARRIVING, len)) {
-        mcpi_http_carrier_gone(&c->carrier);
-        return;
-    }
-    behind = mcpi_realloc(mem, c->behind, c->behind_len + len);
+    len += c->behind_len;
+    if ((!c->behind || len <= MCPI_HTTP_BEHIND) && connection_charge_behind(c, len))
+        behind = mcpi_realloc(mem, c->behind, len);
     if (!behind) {
-        mcpi_account_give(c->carrier.wire.account, MCPI_HELD_ARRIVING, len);
         mcpi_http_carrier_gone(&c->carrier);
         return;
     }
-    memcpy(behind + c->behind_len, data, len);
+    memcpy(behind + c->behind_len, data, len - c->behind_len);
     c->behind = behind;
-    c->behind_len += (uint32_t)len;
+    c->behind_len = (uint32_t)len;
     c->carrier.awaited = true;
 }
 
@@ -340,7 +345,7 @@ connection_leave_account(struct mcpi_http_connection *c)
 {
     struct mcpi_account *account = c->carrier.wire.account;
 
-    mcpi_account_give(account, MCPI_HELD_ARRIVING, c->behind_len);
+    mcpi_account_give(account, MCPI_HELD_ARRIVING, c->behind_charged);
     mcpi_account_give(account, MCPI_HELD_CONNECTIONS, 1);
     mcpi_account_unref(account);
 }

@@ -317,7 +317,8 @@ wire_unpack(struct mcpi_http_wire *w, const char *data, size_t len)
     wire_write_talk(w);
     if (shared->plain.len > 0)
         w->ops->got(w, shared->plain.data, shared->plain.len);
-    if ((r < 0 || w->failed) && !w->closing)
+    w->ended = r < 0;
+    if ((w->failed || (w->ended && !w->held)) && !w->closing)
         w->ops->lost(w);
 }
 
@@ -335,6 +336,8 @@ mcpi_http_wire_hold(struct mcpi_http_wire *wire, bool hold)
     wire->held = hold;
     if (hold)
         (void)uv_read_stop(wire_stream(wire));
+    else if (wire->ended)
+        wire->ops->lost(wire);
     else if (mcpi_list_empty(&wire->in_paused))
         wire_read(wire);
 }

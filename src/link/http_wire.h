@@ -5,7 +5,7 @@
  * Reading never stops for long: a client that hangs up is noticed at once, also while it
  * is sent something (libuv does not look at a socket that nobody reads from). But after as
  * much as one buffer holds a connection waits for its next turn, or a few that send much
- * would keep all others waiting.
+ * would keep all others waiting; and its owner can hold it until what came is seen to.
  */
 #ifndef MCPI_LINK_HTTP_WIRE_H
 #define MCPI_LINK_HTTP_WIRE_H
@@ -58,6 +58,7 @@ struct mcpi_http_wire {
     size_t charged;
     bool failed; /* a write has: it is lost, and its owner knows */
     bool held;   /* not read from */
+    bool ended;  /* TLS is over; the owner hears of it when it is not held */
     bool shutting, shut, closing;
 };
 
@@ -76,7 +77,8 @@ int mcpi_http_wire_open(struct mcpi_http_wire *wire, struct mcpi_http_wires *wir
 bool mcpi_http_wire_send(struct mcpi_http_wire *wire, const uv_buf_t *parts,
                          unsigned count);
 
-/* Read no more, until hold is false again: what came is enough for now. */
+/* Read no more, until hold is false again: what came is enough for now. That it is lost is
+ * not noticed meanwhile, and may be said from in here then. */
 void mcpi_http_wire_hold(struct mcpi_http_wire *wire, bool hold);
 
 /* How much is kept: what does not become less is not taken. */

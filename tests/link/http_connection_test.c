@@ -126,12 +126,12 @@ pipelined_requests_are_answered_in_order(void **state)
     fixture_close(&f);
 }
 
-/* Issue 20: a few clients that send short requests by the thousand stall nobody. One turn
- * of the loop serves one request in its flush, and one more of what was read in it. */
+/* Issue 20: a few clients that send short requests by the thousand stall nobody. A turn
+ * of the loop has two flushes, and what is read behind them waits. */
 static void
 a_turn_serves_few_requests_of_one_connection(void **state)
 {
-    enum { MANY = 400, FEW = 2 };
+    enum { MANY = 4000, FEW = 2 };
     struct fixture f;
     struct client c;
     struct mcpi_buf text;
@@ -142,15 +142,60 @@ a_turn_serves_few_requests_of_one_connection(void **state)
     mcpi_buf_init(&text, NULL, UINT32_MAX);
     for (int i = 0; i < MANY; i++)
         mcpi_buf_text(&text, GET("/mcp"));
+    assert_true(text.len > MCPI_HTTP_BEHIND);
     client_send_bytes(&c, text.data, text.len);
     for (int turns = 0; f.served < MANY; turns++) {
         assert_true(turns < 10 * MANY);
+        assert_false(c.ended);
         before = f.served;
         step(&f);
+        client_read(&c);
         assert_true(f.served - before <= FEW);
     }
     mcpi_buf_done(&text);
     client_close(&c);
+    fixture_close(&f);
+}
+
+static void
+what_was_said_before_the_end_counts(void **state)
+{
+    static const char text[] = GET("/1") GET("/2") GET("/3");
+    struct fixture f;
+    struct client c;
+
+    fixture_open(&f, state);
+    client_open(&c, &f);
+    if (f.tls) {
+        assert_int_equal(SSL_write(c.session.ssl, text, sizeof(text) - 1),
+                         sizeof(text) - 1);
+        assert_int_equal(SSL_shutdown(c.session.ssl), 0);
+        client_push_session(&c); /* with its close_notify */
+    } else {
+        client_send(&c, text);
+        assert_int_equal(shutdown(c.fd, SHUT_WR), 0);
+    }
+    UNTIL(&f, f.connections == 0);
+    assert_int_equal(f.served, 3);
+    client_close(&c);
+    fixture_close(&f);
+}
+
+/* A few short ones, of a client that has no share left for longer ones. */
+static void
+who_has_no_share_left_may_pipeline_a_little(void **state)
+{
+    struct fixture f;
+    struct client c;
+
+    fixture_open_counting(&f, state, 0);
+    client_open(&c, &f);
+    client_send(&c, GET("/1") GET("/2") GET("/3"));
+    client_await(&c, "GET /3 ");
+    assert_int_equal(f.served, 3);
+    client_close(&c);
+    UNTIL(&f, f.connections == 0);
+    step(&f);
     fixture_close(&f);
 }
 
@@ -390,6 +435,8 @@ TLS_TEST_MAIN(BOTH(an_answer_has_a_length_and_a_date_and_the_connection_stays),
               BOTH(chunks_split_at_each_byte_are_one_body),
               BOTH(pipelined_requests_are_answered_in_order),
               BOTH(a_turn_serves_few_requests_of_one_connection),
+              BOTH(what_was_said_before_the_end_counts),
+              BOTH(who_has_no_share_left_may_pipeline_a_little),
               BOTH(E26_what_comes_behind_an_open_answer_waits_for_its_end),
 
               BOTH(a_refused_head_without_a_body_keeps_the_connection),

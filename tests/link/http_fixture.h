@@ -18,6 +18,7 @@
 #include "link/http_connection.h"
 #include "link/http_listener.h"
 #include "link/tls_fixture.h"
+#include "run/accounts.h"
 
 #define MS INT64_C(1000)
 #define SECOND (1000 * MS)
@@ -34,6 +35,7 @@ struct fixture {
     mcp_http_options http;
     struct mcpi_tls_context *tls;
     struct mcpi_http_listener *listener;
+    struct mcpi_accounts *accounts; /* NULL: nobody counts */
     int port;
     int connections; /* by the gauges */
     int closed;      /* the listener said so */
@@ -218,6 +220,7 @@ fixture_listen(struct fixture *f)
                                              .endpoint = fixture_endpoint(f),
                                              .tls = f->tls,
                                              .gauges = {fixture_count, f},
+                                             .clients = {.accounts = f->accounts},
                                              .check_head = fake_check_head,
                                              .serve = fake_serve,
                                              .greet_origin = fake_greet_origin,
@@ -258,6 +261,23 @@ fixture_open(struct fixture *f, void *const *state)
     assert_int_equal(fixture_listen(f), 0);
 }
 
+/* Where clients may have so many bytes of requests, and enough of all else. */
+static inline void
+fixture_open_counting(struct fixture *f, void *const *state, size_t arriving)
+{
+    struct mcpi_budget *budget;
+
+    fixture_prepare(f, *(const bool *)*state);
+    assert_int_equal(mcpi_accounts_new(&f->mem.allocator, &f->accounts), 0);
+    budget = mcpi_accounts_budget(f->accounts);
+    mcpi_budget_raise(budget, MCPI_HELD_ARRIVING, arriving);
+    mcpi_budget_raise(budget, MCPI_HELD_BYTES, 1 << 30);
+    mcpi_budget_raise(budget, MCPI_HELD_CONNECTIONS, f->http.connections);
+    assert_int_equal(mcpi_loop_new(&f->mem.allocator, NULL, &f->loop), 0);
+    mcpi_loop_set_clock(f->loop, fixture_clock, f);
+    assert_int_equal(fixture_listen(f), 0);
+}
+
 static inline void
 fixture_close(struct fixture *f)
 {
@@ -265,6 +285,9 @@ fixture_close(struct fixture *f)
     mcpi_loop_free(f->loop);
     mcpi_tls_context_unref(f->tls);
     assert_int_equal(f->connections, 0);
+    if (f->accounts)
+        assert_int_equal(mcpi_accounts_count(f->accounts), 0);
+    mcpi_accounts_unref(f->accounts);
     test_mem_done(&f->mem);
 }
 

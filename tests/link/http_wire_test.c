@@ -322,6 +322,10 @@ what_no_longer_fits_leaves_what_was_kept(void **state)
     assert_false(f.wire.failed);
     held = mcpi_budget_bytes(&budget);
     live = f.mem.live;
+    one.len = 1000;
+    assert_false(mcpi_http_wire_send(&f.wire, &one, 1));
+    assert_true(mcpi_budget_bytes(&budget) > held);
+    one.len = LONG;
     assert_false(mcpi_http_wire_send(&f.wire, &one, 1));
     assert_true(f.wire.failed);
     assert_int_equal(mcpi_budget_bytes(&budget), held);
