@@ -406,6 +406,31 @@ fill(int port, int from, int count)
     }
 }
 
+/* So many sessions are begun on this connection. */
+static void
+begin_on(struct http_raw *h, int count)
+{
+    for (int i = 0; i < count; i++) {
+        say_initialize(h);
+        assert_int_equal(http_answer(h), 200);
+    }
+}
+
+/* A server of two loops, of which the first has all idle sessions of a client: it is
+ * refused one on the second. */
+static void
+serve_one_full_loop(struct raw *raw, struct http_raw h[2], int *ret_port)
+{
+    *ret_port = served_start(raw, MCP_SERVER_OPTIONS(.page = 0),
+                             MCP_HTTP_OPTIONS(.sessions = MANY / 2, .threads = 2));
+    open_on_both_loops(*ret_port, GREEDY, h);
+    begin_on(&h[0], MANY / 2);
+    say_initialize(&h[1]);
+    assert_int_equal(http_answer(&h[1]), 503);
+    assert_non_null(http_field(&h[1], "Retry-After"));
+    RAW_UNTIL(counts_of(raw).sessions == MANY / 2 - 1);
+}
+
 /* Issue 20: a client whose idle sessions were all on another loop was locked out. */
 static void
 room_is_made_on_another_loop(void **state)
@@ -415,17 +440,7 @@ room_is_made_on_another_loop(void **state)
     int port;
 
     (void)state;
-    port = served_start(&raw, MCP_SERVER_OPTIONS(.page = 0),
-                        MCP_HTTP_OPTIONS(.sessions = MANY / 2, .threads = 2));
-    open_on_both_loops(port, GREEDY, h);
-    for (int i = 0; i < MANY / 2; i++) {
-        say_initialize(&h[0]);
-        assert_int_equal(http_answer(&h[0]), 200);
-    }
-    say_initialize(&h[1]);
-    assert_int_equal(http_answer(&h[1]), 503);
-    assert_non_null(http_field(&h[1], "Retry-After"));
-    RAW_UNTIL(counts_of(&raw).sessions == MANY / 2 - 1);
+    serve_one_full_loop(&raw, h, &port);
     fill(port, OTHER, MANY / 4);
     fill(port, THIRD, MANY / 4 - 1); /* its share has become smaller meanwhile */
     say_initialize(&h[1]);
@@ -445,20 +460,8 @@ idle_sessions_are_found_here_though_none_was_there(void **state)
     int port;
 
     (void)state;
-    port = served_start(&raw, MCP_SERVER_OPTIONS(.page = 0),
-                        MCP_HTTP_OPTIONS(.sessions = MANY / 2, .threads = 2));
-    open_on_both_loops(port, GREEDY, h);
-    for (int i = 0; i < MANY / 2; i++) {
-        say_initialize(&h[0]);
-        assert_int_equal(http_answer(&h[0]), 200);
-    }
-    say_initialize(&h[1]);
-    assert_int_equal(http_answer(&h[1]), 503);
-    RAW_UNTIL(counts_of(&raw).sessions == MANY / 2 - 1);
-    for (int i = 0; i < 5; i++) {
-        say_initialize(&h[0]);
-        assert_int_equal(http_answer(&h[0]), 200);
-    }
+    serve_one_full_loop(&raw, h, &port);
+    begin_on(&h[0], 5);
     http_close(&h[0]);
     http_close(&h[1]);
     raw_done(&raw);
@@ -478,10 +481,7 @@ room_is_made_for_a_newcomer_on_another_loop(void **state)
     open_on_both_loops(port, THIRD, newcomer);
     for (int from = THIRD + 1; counts_of(&raw).sessions < MANY; from++) {
         open_on_both_loops(port, from, h);
-        for (int i = 0; i < MCPI_UNSHARED_MAX; i++) {
-            say_initialize(&h[0]);
-            assert_int_equal(http_answer(&h[0]), 200);
-        }
+        begin_on(&h[0], MCPI_UNSHARED_MAX);
         http_close(&h[0]);
         http_close(&h[1]);
     }
