@@ -174,19 +174,32 @@ saw_event(struct fuzz *f, const struct mcpi_rpc *rpc)
     job->acknowledged = true;
 }
 
-/* Its own last word, or what stands for it when there is no memory; an answer to another
- * request with its id is none. */
+/* Its own last word, or what stands for it when there is no memory; a refusal of another
+ * request with its id is none. Of two requests with one id the first is answered first: the
+ * second was only taken once it was over. */
+static bool
+is_answer_to(const struct mcpi_rpc *rpc, const struct job *job)
+{
+    enum mcpi_ending ending = job->x->ending;
+
+    if (job->answered || !job->x->peer || ending == MCPI_OPEN ||
+        ending == MCPI_CANCELED || ending == MCPI_DROPPED ||
+        !same_id(&job->x->rpc.id, &rpc->id))
+        return false;
+    if (rpc->kind == MCPI_RPC_RESULT)
+        return job->listens == (subscription_tag(rpc->result) != NULL);
+    return strcmp(rpc->error_message, FAILED) == 0 ||
+           strcmp(rpc->error_message, "Internal error") == 0;
+}
+
 static void
 saw_answer(struct fuzz *f, const struct mcpi_rpc *rpc)
 {
-    bool own = rpc->kind == MCPI_RPC_RESULT
-                   ? subscription_tag(rpc->result) != NULL
-                   : strcmp(rpc->error_message, FAILED) == 0 ||
-                         strcmp(rpc->error_message, "Internal error") == 0;
-    struct job *job = find_listening(f, &rpc->id);
-
-    if (job && job->x->ending != MCPI_OPEN && own)
-        job->answered = true;
+    for (size_t i = 0; i < f->job_count; i++)
+        if (is_answer_to(rpc, &f->jobs[i])) {
+            f->jobs[i].answered = true;
+            return;
+        }
 }
 
 /* One frame at most takes a subscription back (H3). Those by hand have no reason, and
