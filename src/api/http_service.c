@@ -164,11 +164,10 @@ on_close(struct mcpi_server_link *self)
 /* Asks the other shards, in turn, to end a session for a client that was refused one. */
 struct search {
     struct mcpi_post post;
-    struct service *service; /* counted */
-    struct mcpi_account
-        *account;   /* counted; its place is sought, and nobody else does */
-    unsigned index; /* of the shard that is asked */
-    unsigned left;  /* to be asked then */
+    struct service *service;      /* counted */
+    struct mcpi_account *account; /* counted; no other search seeks its place */
+    unsigned index;               /* of the shard that is asked now */
+    unsigned left;                /* how many are to be asked after it */
 };
 
 static void

@@ -188,7 +188,7 @@ server_undo(mcp_server *server)
     mcpi_life_done(server);
 }
 
-/* What arrives has a part of its own: nobody knows yet who sends it. */
+/* Bytes that arrive have a limit of their own: their sender is not known yet. */
 static int
 server_open_accounts(mcp_server *server, const mcp_server_options *opt, mcp_error *err)
 {

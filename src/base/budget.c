@@ -103,7 +103,7 @@ mcpi_account_init(struct mcpi_account *account, struct mcpi_budget *budget,
     account->budget = budget;
     account->release = release;
     atomic_init(&account->place, MCPI_PLACE_NONE);
-    atomic_init(&account->searches, INT64_MIN);
+    atomic_init(&account->search_from, INT64_MIN);
     atomic_init(&account->refs, 1);
     for (size_t i = 0; i < MCPI_HOLDINGS; i++)
         atomic_init(&account->used[i], 0);
@@ -195,14 +195,14 @@ bool
 mcpi_account_may_search(const struct mcpi_account *account, int64_t now)
 {
     return !account ||
-           now >= atomic_load_explicit(&account->searches, memory_order_relaxed);
+           now >= atomic_load_explicit(&account->search_from, memory_order_relaxed);
 }
 
 void
 mcpi_account_search_from(struct mcpi_account *account, int64_t then)
 {
     if (account)
-        atomic_store_explicit(&account->searches, then, memory_order_relaxed);
+        atomic_store_explicit(&account->search_from, then, memory_order_relaxed);
 }
 
 size_t

@@ -51,7 +51,7 @@ struct mcpi_account {
     struct mcpi_budget *budget; /* outlives it */
     atomic_size_t used[MCPI_HOLDINGS];
     atomic_int place;
-    _Atomic int64_t searches; /* from when on a place is searched for again */
+    _Atomic int64_t search_from; /* no search for a place before this time */
     atomic_uint refs;
     void (*release)(struct mcpi_account *account); /* drops the last reference */
 };
@@ -59,7 +59,7 @@ struct mcpi_account {
 /* All limits are 0. */
 void mcpi_budget_init(struct mcpi_budget *budget);
 
-/* There is that much more of it; the second: up to `most` in all. */
+/* Raise the limit by that much; the second, but not above `most`. */
 void mcpi_budget_raise(struct mcpi_budget *budget, enum mcpi_holding what, size_t by);
 void mcpi_budget_raise_within(struct mcpi_budget *budget, enum mcpi_holding what,
                               size_t by, size_t most);
@@ -94,8 +94,8 @@ bool mcpi_account_keep_place(struct mcpi_account *account); /* SOUGHT -> KEPT */
 bool mcpi_account_lose_place(struct mcpi_account *account); /* SOUGHT -> NONE */
 bool mcpi_account_use_place(struct mcpi_account *account);  /* KEPT -> NONE */
 
-/* A search for a place looks at many sessions: where it found none, none is made again
- * until then. account NULL: at any time. */
+/* A search for a place looks at many sessions. After one that found none, the next begins
+ * at `then` at the earliest. If account is NULL, at any time. */
 bool mcpi_account_may_search(const struct mcpi_account *account, int64_t now);
 void mcpi_account_search_from(struct mcpi_account *account, int64_t then);
 

@@ -26,7 +26,8 @@ void mcpi_peak_note(struct mcpi_peak *peak, size_t now);
 /* Is `now` at most a quarter of a peak of MCPI_PEAK_LEAST or more? */
 bool mcpi_peak_is_calm(const struct mcpi_peak *peak, size_t now);
 
-/* Likewise, for whoever gives memory back: true once for each such time. */
+/* The same, for the caller that gives memory back. If it is true the peak becomes `now`, so
+ * it is true once for each peak. */
 bool mcpi_peak_settle(struct mcpi_peak *peak, size_t now);
 
 #endif

@@ -30,8 +30,8 @@ struct mcpi_http_carrier {
     struct mcpi_list node; /* in the listener */
     struct mcpi_turn turn;
     struct mcpi_timer timer; /* for the deadline, or for an earlier one */
-    struct mcpi_flush flush; /* the wire has failed, an answer has left that somebody
-                                waited for, or bytes wait for their turn */
+    struct mcpi_flush flush; /* queued if the wire has failed, if bytes wait behind an
+                                answer that has left, or for their turn */
     int64_t deadline;
     struct mcpi_http_listener *listener;
     size_t count;   /* SERVING: was kept at the last look; LINGERING: was read */

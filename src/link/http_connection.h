@@ -4,19 +4,19 @@
  *   IDLE -> HEAD -> BODY -> SERVING -> IDLE | LINGERING -> CLOSED
  *
  * Reading goes on while an answer is open (SERVING), into a small bounded buffer: bytes
- * of a next request are no disconnect (E26), too many are. It does not while several
- * requests are there, and none is open: they are served one in a flush, before a
- * disconnect behind them is noticed. EOF, an error, a hang-up and
- * TLS's close_notify mean that the client is gone, also if it only closed its sending
- * side (E25), in every phase. TCP_NODELAY; TCP keepalive 15 s / 5 s / 3.
+ * of a next request are not a disconnect (E26), too many are. Reading stops while
+ * pipelined requests wait and no answer is open: each flush serves one of them, and a
+ * disconnect is noticed after the last. EOF, an error, a hang-up and TLS's close_notify
+ * mean that the client is gone, also if it only closed its sending side (E25), in every
+ * phase. TCP_NODELAY; TCP keepalive 15 s / 5 s / 3.
  */
 #ifndef MCPI_LINK_HTTP_CONNECTION_H
 #define MCPI_LINK_HTTP_CONNECTION_H
 
 #include "link/http_endpoint.h"
 
-/* Bytes that may wait behind a request, a few pipelined ones, or what was read at once if
- * that is more. */
+/* Maximum bytes that wait behind a request: a few pipelined ones. More are kept if one read
+ * brought them. */
 #define MCPI_HTTP_BEHIND 65536
 
 struct mcpi_http_connection;

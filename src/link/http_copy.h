@@ -39,16 +39,16 @@ void mcpi_http_piece_of(const struct mcpi_http_out *out, bool last,
 void mcpi_http_piece_head(const struct mcpi_http_piece *piece,
                           struct mcpi_http_out *ret_out);
 
-/* The body of a piece up to this need not be charged where no other piece waits: a client
- * whose share is used up still hears why it is refused. */
+/* Maximum body of a piece that is charged to nobody, if no other piece waits: a client whose
+ * share is used up still hears why it is refused. */
 #define MCPI_HTTP_PIECE_FREE_MAX 1024
 
-/* A copy, charged to account as long as it exists; account NULL: to nobody. NULL: no
- * memory, or no share of it. */
+/* A copy. It is charged to account until it is uncharged or freed; if account is NULL,
+ * nobody is charged. Returns NULL without memory, or without a share of it. */
 struct mcpi_http_piece *mcpi_http_piece_copy(const mcp_allocator *mem,
                                              struct mcpi_account *account,
                                              const struct mcpi_http_piece *piece);
-/* It goes on to somebody who charges it again. */
+/* Before it is handed to a function that charges its bytes again. */
 void mcpi_http_piece_uncharge(struct mcpi_http_piece *copy);
 void mcpi_http_piece_free(const mcp_allocator *mem,
                           struct mcpi_http_piece *copy); /* NULL ok */

@@ -55,9 +55,9 @@ struct mcpi_endpoint_options {
     /* A request for a session of that other shard. The turn is its to serve. */
     void (*elsewhere)(void *user, unsigned shard, struct mcpi_turn *turn,
                       const struct mcpi_http_in *in);
-    /* This client may open no session, and none here may end for it: one of another shard
-     * may (mcpi_endpoint_make_room), or none has room (mcpi_endpoint_found_no_room). The
-     * client is refused. NULL: there is no other shard. */
+    /* This client is refused a session, and no idle one ends for it here. The owner asks
+     * the other shards (mcpi_endpoint_make_room), and tells if none of them has room
+     * (mcpi_endpoint_found_no_room). NULL if there are no other shards. */
     void (*wants_room)(void *user, struct mcpi_account *account);
     /* It has closed: no peer is left and no turn is open. Not from inside a function of
      * this header; free it in there or later. */

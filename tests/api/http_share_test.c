@@ -621,6 +621,23 @@ say_much(mcp_request *req, mcp_result *out, void *user)
     return mcp_result_text(out, user);
 }
 
+/* A server of 64 MiB whose tool "much" answers with so many bytes. */
+static int
+serve_much(struct raw *raw, char *much, size_t size, mcp_http_options http)
+{
+    int port;
+
+    assert_non_null(much);
+    memset(much, 'x', size - 1);
+    much[size - 1] = '\0';
+    raw_make(raw, MCP_SERVER_OPTIONS(.memory_bytes = 64 * MIB));
+    raw_tool(raw, MCP_TOOL(.name = "say", .reply = served_say));
+    raw_tool(raw, MCP_TOOL(.name = "much", .reply = say_much, .user = much));
+    port = served_listen(raw, http);
+    assert_int_equal(mcp_server_start(raw->server, NULL), 0);
+    return port;
+}
+
 static void
 answers_that_nobody_reads_have_a_bound(void **state)
 {
@@ -630,14 +647,7 @@ answers_that_nobody_reads_have_a_bound(void **state)
     int port;
 
     (void)state;
-    assert_non_null(much);
-    memset(much, 'x', 4 * MIB - 1);
-    much[4 * MIB - 1] = '\0';
-    raw_make(&raw, MCP_SERVER_OPTIONS(.memory_bytes = 64 * MIB));
-    raw_tool(&raw, MCP_TOOL(.name = "say", .reply = served_say));
-    raw_tool(&raw, MCP_TOOL(.name = "much", .reply = say_much, .user = much));
-    port = served_listen(&raw, MCP_HTTP_OPTIONS(.port = 0));
-    assert_int_equal(mcp_server_start(raw.server, NULL), 0);
+    port = serve_much(&raw, much, 4 * MIB, MCP_HTTP_OPTIONS(.port = 0));
     while (crowd.count < 30) {
         http_open_from(&crowd.clients[crowd.count], port, GREEDY);
         http_call(&crowd.clients[crowd.count++],
@@ -663,13 +673,7 @@ answer_that_fits_is_told_to_a_slow_reader(void **state)
     int port;
 
     (void)state;
-    assert_non_null(much);
-    memset(much, 'x', size - 1);
-    much[size - 1] = '\0';
-    raw_make(&raw, MCP_SERVER_OPTIONS(.memory_bytes = 64 * MIB));
-    raw_tool(&raw, MCP_TOOL(.name = "much", .reply = say_much, .user = much));
-    port = served_listen(&raw, MCP_HTTP_OPTIONS(.port = 0));
-    assert_int_equal(mcp_server_start(raw.server, NULL), 0);
+    port = serve_much(&raw, much, size, MCP_HTTP_OPTIONS(.port = 0));
     for (int stream = 0; stream < 2; stream++) {
         http_open_from(&h, port, GREEDY);
         http_call(
@@ -697,13 +701,7 @@ answer_that_fits_is_told_by_another_loop(void **state)
     int port;
 
     (void)state;
-    assert_non_null(much);
-    memset(much, 'x', size - 1);
-    much[size - 1] = '\0';
-    raw_make(&raw, MCP_SERVER_OPTIONS(.memory_bytes = 64 * MIB));
-    raw_tool(&raw, MCP_TOOL(.name = "much", .reply = say_much, .user = much));
-    port = served_listen(&raw, MCP_HTTP_OPTIONS(.threads = 2));
-    assert_int_equal(mcp_server_start(raw.server, NULL), 0);
+    port = serve_much(&raw, much, size, MCP_HTTP_OPTIONS(.threads = 2));
     open_on_both_loops(port, GREEDY, h);
     session = http_hello(&h[0]);
     http_call(&h[1],
@@ -743,13 +741,7 @@ answer_that_fits_is_told_to_a_slow_reader_of_2024(void **state)
     int port;
 
     (void)state;
-    assert_non_null(much);
-    memset(much, 'x', size - 1);
-    much[size - 1] = '\0';
-    raw_make(&raw, MCP_SERVER_OPTIONS(.memory_bytes = 64 * MIB));
-    raw_tool(&raw, MCP_TOOL(.name = "much", .reply = say_much, .user = much));
-    port = served_listen(&raw, MCP_HTTP_OPTIONS(.sse_path = "/sse"));
-    assert_int_equal(mcp_server_start(raw.server, NULL), 0);
+    port = serve_much(&raw, much, size, MCP_HTTP_OPTIONS(.sse_path = "/sse"));
     http_open_from(&get, port, GREEDY);
     http_say(&get, "GET /sse HTTP/1.1\r\nHost: localhost\r\n"
                    "Accept: text/event-stream\r\n\r\n");

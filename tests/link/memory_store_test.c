@@ -1,13 +1,13 @@
 /* memory_store_test.c - events of sessions' streams, in memory */
 #include "link/memory_store.h"
 
-#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/peak.h"
 #include "support/test.h"
+#include "support/trims.h"
 
 /* ---- hands ----------------------------------------------------------------- */
 
@@ -473,17 +473,6 @@ one_session_has_no_more_than_all(void **state)
 }
 
 /* ---- memory goes back ------------------------------------------------------ */
-
-static unsigned trims;
-
-/* The C library's, which the store calls. */
-int
-malloc_trim(size_t pad)
-{
-    (void)pad;
-    trims++;
-    return 1;
-}
 
 /* Issue 20: a gigabyte stayed with the server after its sessions were deleted. */
 static void

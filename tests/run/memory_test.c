@@ -1,21 +1,9 @@
 /* memory_test.c - how much a process may use, and giving back what it does not need */
 #include "run/memory.h"
 
-#include <malloc.h>
-
 #include "base/mem.h"
 #include "support/test.h"
-
-static unsigned trims;
-
-/* The C library's. */
-int
-malloc_trim(size_t pad)
-{
-    (void)pad;
-    trims++;
-    return 1;
-}
+#include "support/trims.h"
 
 static void
 a_share_of_the_memory_has_a_least_size(void **state)
