@@ -505,8 +505,8 @@ session_evict(struct mcpi_endpoint *endpoint, struct mcpi_session *session)
 
 /* One for one, though others may have come since, so that its client has more than its
  * share: the place is handed over instead of given back. */
-static bool
-session_replace(struct mcpi_endpoint *endpoint, const struct mcpi_account *account)
+static struct mcpi_session *
+session_hand_over(struct mcpi_endpoint *endpoint, const struct mcpi_account *account)
 {
     struct mcpi_session *session = session_oldest_idle(endpoint, OWN, account);
 
@@ -514,7 +514,7 @@ session_replace(struct mcpi_endpoint *endpoint, const struct mcpi_account *accou
         mcpi_account_unref(session->account);
         session->account = NULL;
     }
-    return session_evict(endpoint, session);
+    return session;
 }
 
 /* Those of clients that have many go first. */
@@ -539,9 +539,12 @@ account_has_few(const struct mcpi_account *account)
 bool
 mcpi_endpoint_make_room(struct mcpi_endpoint *endpoint, struct mcpi_account *account)
 {
-    if (session_replace(endpoint, account))
-        return mcpi_account_keep_place(account);
-    return account_has_few(account) && session_evict_other(endpoint);
+    struct mcpi_session *session = session_hand_over(endpoint, account);
+
+    if (session) /* before anybody can see that it has ended */
+        (void)mcpi_account_keep_place(account);
+    return session_evict(endpoint, session) ||
+           (account_has_few(account) && session_evict_other(endpoint));
 }
 
 void
@@ -558,7 +561,7 @@ endpoint_search(struct mcpi_endpoint *endpoint, struct mcpi_account *account)
 {
     if (!mcpi_account_may_search(account, mcpi_loop_now(endpoint->loop)))
         return false;
-    if (session_replace(endpoint, account) ||
+    if (session_evict(endpoint, session_hand_over(endpoint, account)) ||
         (account_has_few(account) && session_evict_other(endpoint) &&
          mcpi_account_take(account, MCPI_HELD_SESSIONS, 1)))
         return true;

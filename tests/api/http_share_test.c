@@ -371,10 +371,12 @@ end_session(struct http_raw *h)
     free(session);
 }
 
-/* A connection of that client to each of two loops, in their order. */
+/* A connection of that client to each of two loops, in their order. A session is gone a
+ * moment after its DELETE was answered: until then it has a place. */
 static void
-open_on_both_loops(int port, int from, struct http_raw h[2])
+open_on_both_loops(struct raw *raw, int port, int from, struct http_raw h[2])
 {
+    uint64_t before = counts_of(raw).sessions;
     bool has[2] = {false, false};
     struct http_raw one;
     unsigned loop;
@@ -392,6 +394,7 @@ open_on_both_loops(int port, int from, struct http_raw h[2])
         }
     }
     assert_true(has[0] && has[1]); /* or all connections went to one loop */
+    RAW_UNTIL(counts_of(raw).sessions == before);
 }
 
 /* So many sessions that are left behind. */
@@ -423,7 +426,7 @@ serve_one_full_loop(struct raw *raw, struct http_raw h[2], int *ret_port)
 {
     *ret_port = served_start(raw, MCP_SERVER_OPTIONS(.page = 0),
                              MCP_HTTP_OPTIONS(.sessions = MANY / 2, .threads = 2));
-    open_on_both_loops(*ret_port, GREEDY, h);
+    open_on_both_loops(raw, *ret_port, GREEDY, h);
     begin_on(&h[0], MANY / 2);
     say_initialize(&h[1]);
     assert_int_equal(http_answer(&h[1]), 503);
@@ -478,9 +481,9 @@ room_is_made_for_a_newcomer_on_another_loop(void **state)
     (void)state;
     port = served_start(&raw, MCP_SERVER_OPTIONS(.page = 0),
                         MCP_HTTP_OPTIONS(.sessions = MANY / 2, .threads = 2));
-    open_on_both_loops(port, THIRD, newcomer);
+    open_on_both_loops(&raw, port, THIRD, newcomer);
     for (int from = THIRD + 1; counts_of(&raw).sessions < MANY; from++) {
-        open_on_both_loops(port, from, h);
+        open_on_both_loops(&raw, port, from, h);
         begin_on(&h[0], MCPI_UNSHARED_MAX);
         http_close(&h[0]);
         http_close(&h[1]);
@@ -702,7 +705,7 @@ answer_that_fits_is_told_by_another_loop(void **state)
 
     (void)state;
     port = serve_much(&raw, much, size, MCP_HTTP_OPTIONS(.threads = 2));
-    open_on_both_loops(port, GREEDY, h);
+    open_on_both_loops(&raw, port, GREEDY, h);
     session = http_hello(&h[0]);
     http_call(&h[1],
               &HTTP_CALL(.era = MCP_ERA_LEGACY, .session = session, .tool = "much"));
