@@ -147,14 +147,18 @@ slow_is_counted(struct slow *slow)
 bool
 slow_runs(struct slow *slow)
 {
-    if (peer.is_json)
-        return slow_is_counted(slow);
+    return peer.is_json ? slow_is_counted(slow) : slow_reported(slow, 1);
+}
+
+bool
+slow_reported(struct slow *slow, int count)
+{
     for (int i = 0; i < PATIENCE_MS / 10; i++) {
-        if (atomic_load(&slow->count) > 0)
+        if (atomic_load(&slow->count) >= count)
             return true;
         nap();
     }
-    return because("no progress in %d s", PATIENCE_MS / 1000);
+    return because("%d reports instead of %d", atomic_load(&slow->count), count);
 }
 
 bool

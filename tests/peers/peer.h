@@ -13,7 +13,7 @@
 #include <mcp/client.h>
 
 #define PATIENCE_MS 60000 /* for what should happen at once: it only ends a hang */
-#define SOON_MS 2000      /* of a time-out: by then its handler runs, busy or not */
+#define HOUR_MS 3600000   /* of a timeout: it expires when the case lets time pass */
 
 struct peer_case {
     const char *name;
@@ -106,6 +106,10 @@ bool has(mcp_client *client, const char *method, const char *params,
 
 bool still_answers(mcp_client *client);
 
+/* Puts the clock of this process forward, by whole seconds. The client has seen the new time
+ * when this returns. */
+bool time_passes(mcp_client *client, int64_t ms);
+
 /* A call of the slow tool, with what it reports: on other threads, but in order. Never
  * on the stack: a case that fails leaves its calls behind. */
 struct slow {
@@ -119,7 +123,8 @@ extern const mcp_call_options plain; /* no options */
 
 bool slow_begins(struct slow *slow, mcp_client *client, mcp_call_options opt,
                  const char *arguments);
-bool slow_runs(struct slow *slow);             /* its handler does: it has reported */
+bool slow_runs(struct slow *slow); /* its handler does: it has reported */
+bool slow_reported(struct slow *slow, int count); /* at least so many times */
 bool slow_ends(struct slow *slow, int wanted); /* like that, and the server is told */
 void slow_is_dropped(struct slow *slow);
 
