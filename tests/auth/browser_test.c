@@ -407,7 +407,8 @@ a_port_that_was_asked_for_is_that_or_none(void **state)
     visited_open(&w, &fixed);
     assert_answers(&w, "?code=a&state=b");
     visited_end(&w, &fixed);
-    fixed.descriptors = any.descriptors; /* those of v are gone */
+    fixed.descriptors = any.descriptors; /* v, which was there then, is gone */
+    fixed.threads = any.threads;
     fixture_done(&fixed);
     fixture_done(&any);
 }
