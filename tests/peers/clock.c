@@ -14,12 +14,13 @@ static atomic_llong ahead_s;
 
 /* Exported, though all else in this program is hidden. */
 __attribute__((visibility("default"))) int
-clock_gettime(clockid_t id, struct timespec *at)
+clock_gettime(clockid_t __clock_id, struct timespec *__tp)
 {
-    int r = (int)syscall(SYS_clock_gettime, id, at);
+    int r = (int)syscall(SYS_clock_gettime, __clock_id, __tp);
 
-    if (r == 0 && (id == CLOCK_MONOTONIC || id == CLOCK_MONOTONIC_COARSE))
-        at->tv_sec += (time_t)atomic_load(&ahead_s);
+    if (r == 0 &&
+        (__clock_id == CLOCK_MONOTONIC || __clock_id == CLOCK_MONOTONIC_COARSE))
+        __tp->tv_sec += (time_t)atomic_load(&ahead_s);
     return r;
 }
 
