@@ -86,7 +86,7 @@ J3_a_cancel_is_for_what_its_sender_asked(void **state)
     script_say(&d.f.s, DESK_ELICIT("7"));
     desk_await(&d, &d.asked, 2);
     assert_int_equal(mcp_call_cancel(call, NULL), 0); /* of our own call */
-    assert_int_equal(mcp_call_wait(call, 60000, NULL, NULL), MCP_E_CANCELED);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_CANCELED);
     (void)script_line(&d.f.s, "notifications/cancelled", 1);
     desk_sync(&d, "after");
     assert_int_equal(desk_count(&d, &d.told), 1); /* the second one waits on */

@@ -61,7 +61,7 @@ call_start(struct desk *d)
 static void
 call_end(mcp_call *call, int status)
 {
-    assert_int_equal(mcp_call_wait(call, 60000, NULL, NULL), status);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), status);
     mcp_call_free(call);
 }
 
@@ -196,7 +196,7 @@ L4_one_that_fails_cancels_the_others(void **state)
     call = call_start(&d);
     answer_call(&d, 1,
                 ASKS("\"who\":" ELICIT ",\"where\":{\"method\":\"roots/list\"}"));
-    assert_int_equal(mcp_call_wait(call, 60000, NULL, &err), MCP_E_PEER);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, &err), MCP_E_PEER);
     assert_int_equal(err.rpc_code, -32601);
     mcp_call_free(call);
     desk_await(&d, &d.returned, desk_count(&d, &d.asked)); /* it may not have begun */
@@ -325,7 +325,7 @@ ask_once(struct test_mem *mem, void *user)
                     ASKS("\"who\":" ELICIT ",\"where\":{\"method\":\"roots/list\"}"));
         if (await_calls(&d.f.s, 2, call))
             answer_call(&d, 2, DONE);
-        (void)mcp_call_wait(call, 60000, NULL, NULL);
+        (void)mcp_call_wait(call, AWAIT_MS, NULL, NULL);
     }
     mcp_call_free(call);
     mcp_client_free(client);

@@ -438,7 +438,7 @@ a_kept_answer_takes_the_way_of_any_other(void **state)
     told_await(&f.told, done, 1);
     assert_int_equal(told_status(&f.told), 0);
     assert_int_equal(mcp_call_cancel(call, NULL), MCP_E_STATE);
-    assert_int_equal(mcp_call_flush(call, 0), 0);
+    assert_int_equal(mcp_call_flush(call, AWAIT_MS), 0);
     mcp_call_free(call);
     assert_int_equal(
         mcp_client_call(f.client, "resources/read", " { \"uri\" : \"x:1\" } ",

@@ -597,7 +597,7 @@ B14_what_is_being_checked_can_still_be_canceled(void **state)
     told_gate(&w.f.told, false);
     told_await(&w.f.told, done, 1);
     assert_int_equal(told_status(&w.f.told), MCP_E_CANCELED);
-    assert_int_equal(mcp_call_flush(call, 0), 0);
+    assert_int_equal(mcp_call_flush(call, AWAIT_MS), 0);
     mcp_call_free(call);
     assert_int_equal(script_count(&w.f.s, FRAME), 0); /* it was answered */
     fixture_close(&w.f);

@@ -327,7 +327,7 @@ M26_a_call_outlives_its_client(void **state)
     assert_string_equal(mcp_reply_text(reply), "{}");
     mcp_reply_free(reply);
     assert_int_equal(mcp_call_cancel(hanging, NULL), MCP_E_STATE);
-    assert_int_equal(mcp_call_flush(canceled, 0), 0);
+    assert_int_equal(mcp_call_flush(canceled, AWAIT_MS), 0);
     assert_int_equal(mcp_call_flush(answered, 0), 0);
     assert_string_equal(mcp_call_id(answered), "1");
     mcp_call_free(hanging);
@@ -438,7 +438,7 @@ B10_a_wedged_server_does_not_hold_its_caller(void **state)
     assert_int_equal(mcp_call_flush(call, 50), MCP_E_TIMEOUT);
     assert_int_equal(mcp_call_wait(call, 0, NULL, &err), MCP_E_CANCELED);
     script_hold(&f.s, false);
-    assert_int_equal(mcp_call_flush(call, 60000), 0);
+    assert_int_equal(mcp_call_flush(call, AWAIT_MS), 0);
     script_line(&f.s, FRAME, 1);
     mcp_call_free(call);
     fixture_close(&f);
@@ -447,7 +447,7 @@ B10_a_wedged_server_does_not_hold_its_caller(void **state)
 static void *
 flush_it(void *user)
 {
-    return (void *)(intptr_t)mcp_call_flush(user, 60000);
+    return (void *)(intptr_t)mcp_call_flush(user, AWAIT_MS);
 }
 
 static void
@@ -489,8 +489,8 @@ B10_a_flush_after_the_connection_says_it_was_never_told(void **state)
     mcp_call_cancel(call, NULL);
     told_await(&f.told, at_gate, 1); /* the handle is in use as long as it is there */
     mcp_client_close(f.client);
-    assert_int_equal(mcp_call_flush(call, 60000), MCP_E_CLOSED); /* as it goes */
-    assert_int_equal(mcp_call_flush(call, 60000), MCP_E_CLOSED); /* gone */
+    assert_int_equal(mcp_call_flush(call, AWAIT_MS), MCP_E_CLOSED); /* as it goes */
+    assert_int_equal(mcp_call_flush(call, AWAIT_MS), MCP_E_CLOSED); /* gone */
     told_gate(&f.told, false);
     mcp_client_free(f.client);
     f.client = NULL;

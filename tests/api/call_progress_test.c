@@ -142,7 +142,7 @@ static void
 wait_inside(mcp_call *call, double progress, double total, const char *message,
             void *user)
 {
-    int r = mcp_call_wait(call, 60000, NULL, NULL);
+    int r = mcp_call_wait(call, AWAIT_MS, NULL, NULL);
 
     if (r == 0)
         told_progress(NULL, progress, total, message, user);

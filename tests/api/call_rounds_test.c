@@ -249,7 +249,7 @@ L1_a_cancel_names_the_round_under_way(void **state)
     assert_int_equal(mcp_call_cancel(call, "enough"), 0);
     told_await(&a.f.told, done, 1);
     assert_int_equal(told_status(&a.f.told), MCP_E_CANCELED);
-    assert_int_equal(mcp_call_flush(call, 0), 0);
+    assert_int_equal(mcp_call_flush(call, AWAIT_MS), 0);
     assert_has(script_line(&a.f.s, FRAME, 1), "\"requestId\":2,");
     assert_wrote(&a, 2, 1);
     mcp_call_free(call);

@@ -56,7 +56,7 @@ listen_for_cancel(mcp_request *req, mcp_result *out, void *user)
     assert_int_equal(mcp_request_on_cancel(req, on_hook, l, NULL), 0);
     assert_int_equal(mcp_request_defer(req, on_defer, l), 0);
     atomic_fetch_add(&l->entered, 1);
-    (void)mcp_request_sleep(req, RAW_BOUND_MS);
+    (void)mcp_request_sleep(req, AWAIT_MS);
     RAW_UNTIL(atomic_load(&l->hooked) == 1);
     l->is_canceled = mcp_request_is_canceled(req);
     snprintf(l->reason, sizeof(l->reason), "%s", mcp_request_cancel_reason(req));
@@ -234,7 +234,7 @@ hook_and_unhook(mcp_request *req, mcp_result *out, void *user)
     mcp_request_off_cancel(req, removed);
     mcp_request_off_cancel(req, NULL);
     atomic_fetch_add(&h->entered, 1);
-    (void)mcp_request_sleep(req, RAW_BOUND_MS);
+    (void)mcp_request_sleep(req, AWAIT_MS);
     RAW_UNTIL(atomic_load(&h->kept) == 1);
     mcp_request_off_cancel(req, kept);
     atomic_fetch_add(&h->returned, 1);

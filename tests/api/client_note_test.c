@@ -48,7 +48,7 @@ B22_a_client_that_is_closed_tells_so_and_ends_its_calls(void **state)
     told_await(&f.told, states, 2);
     assert_int_equal(told_status(&f.told), MCP_E_CLOSED);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(mcp_call_wait(calls[i], 60000, NULL, NULL), MCP_E_CLOSED);
+        assert_int_equal(mcp_call_wait(calls[i], AWAIT_MS, NULL, NULL), MCP_E_CLOSED);
         mcp_call_free(calls[i]);
     }
     script_await_end(&f.s);

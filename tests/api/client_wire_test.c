@@ -142,8 +142,8 @@ a_cancel_is_shown_once_with_its_id(void **state)
                      0);
     (void)script_line(&w.f.s, "\"hang\"", 1);
     assert_int_equal(mcp_call_cancel(call, "enough"), 0);
-    assert_int_equal(mcp_call_wait(call, 60000, NULL, NULL), MCP_E_CANCELED);
-    assert_int_equal(mcp_call_flush(call, 60000), 0);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_CANCELED);
+    assert_int_equal(mcp_call_flush(call, AWAIT_MS), 0);
     watcher_has(&w,
                 "> {\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
                 "\"params\":{\"requestId\":77,",

@@ -17,8 +17,6 @@
 #include <mcp/isolate.h>
 #include <mcp/server.h>
 
-#define PATIENCE_MS 60000
-
 /* A server with one tool that runs one command, and a client of it in memory. */
 struct scene {
     mcp_server *server;
@@ -111,7 +109,7 @@ static void
 wait_for(atomic_int *flag)
 {
     for (int waited = 0; atomic_load(flag) == 0; waited += 2) {
-        assert_true(waited < PATIENCE_MS);
+        assert_true(waited < AWAIT_MS);
         pause_ms(2);
     }
 }
@@ -281,7 +279,7 @@ static void
 expect_gone(struct scene *s)
 {
     for (int waited = 0; !process_is_gone(atomic_load(&s->pid)); waited += 2) {
-        assert_true(waited < PATIENCE_MS);
+        assert_true(waited < AWAIT_MS);
         pause_ms(2);
     }
 }
@@ -299,7 +297,7 @@ cancel_ends(mcp_command command)
         mcp_client_start_tool(s.client, "run", NULL, NULL, NULL, NULL, &call), 0);
     wait_for(&s.pid);
     assert_int_equal(mcp_call_cancel(call, "enough"), 0);
-    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), MCP_E_CANCELED);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_CANCELED);
     wait_for(&s.returned);
     assert_int_equal(s.status, MCP_E_CANCELED);
     assert_null(s.result.output);
@@ -328,7 +326,7 @@ its_own_time_limit_ends_it(void **state)
     struct scene s;
 
     (void)state;
-    scene_open(&s, MCP_COMMAND(.argv = SHELL(sleeper), .timeout_ms = PATIENCE_MS,
+    scene_open(&s, MCP_COMMAND(.argv = SHELL(sleeper), .timeout_ms = AWAIT_MS,
                                .on_output = pass_time));
     scene_hold_time(&s);
     scene_call(&s, MCP_E_PEER);
@@ -495,7 +493,7 @@ static void
 stuck_await(const struct stuck *stuck)
 {
     for (int waited = 0; access(stuck->entry + strlen(ENTRY), F_OK) == 0; waited += 2) {
-        assert_true(waited < PATIENCE_MS);
+        assert_true(waited < AWAIT_MS);
         pause_ms(2);
     }
 }
@@ -514,7 +512,7 @@ a_cancel_ends_a_contained_command_that_has_not_begun(void **state)
         mcp_client_start_tool(s.client, "run", NULL, NULL, NULL, NULL, &call), 0);
     stuck_await(&stuck);
     assert_int_equal(mcp_call_cancel(call, "enough"), 0);
-    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), MCP_E_CANCELED);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_CANCELED);
     wait_for(&s.returned);
     assert_int_equal(s.status, MCP_E_CANCELED);
     mcp_call_free(call);
@@ -542,7 +540,7 @@ a_contained_command_has_its_own_time_limit(void **state)
     struct scene s;
 
     (void)state;
-    scene_open(&s, CONTAINED(DAEMON "sleep 300", .timeout_ms = PATIENCE_MS,
+    scene_open(&s, CONTAINED(DAEMON "sleep 300", .timeout_ms = AWAIT_MS,
                              .on_output = pass_time));
     scene_hold_time(&s);
     scene_call(&s, MCP_E_PEER);
@@ -566,7 +564,7 @@ hold_output(void *user, bool is_stderr, const char *bytes, size_t length)
     (void)is_stderr, (void)bytes, (void)length;
     atomic_fetch_add(&s->begun, 1);
     for (int waited = 0; atomic_load(&s->begun) <= SURPLUS; waited += 2) {
-        if (atomic_load(&s->failed) > 0 || waited > PATIENCE_MS)
+        if (atomic_load(&s->failed) > 0 || waited > AWAIT_MS)
             return MCP_E_LIMIT;
         pause_ms(2);
     }
@@ -602,7 +600,7 @@ more_at_once_than_the_pool_has_to_spare_all_run(void **state)
             mcp_client_start_tool(s.client, "run", NULL, NULL, NULL, NULL, &calls[i]),
             0);
     for (int i = 0; i < CALLS; i++) {
-        assert_int_equal(mcp_call_wait(calls[i], 2 * PATIENCE_MS, NULL, NULL), 0);
+        assert_int_equal(mcp_call_wait(calls[i], 2 * AWAIT_MS, NULL, NULL), 0);
         mcp_call_free(calls[i]);
     }
     assert_int_equal(atomic_load(&s.failed), 0);
@@ -620,7 +618,7 @@ hold_until_canceled(void *user, bool is_stderr, const char *bytes, size_t length
     (void)is_stderr, (void)bytes, (void)length;
     atomic_store(&s->begun, 1);
     for (int waited = 0; !mcp_request_is_canceled(s->req); waited += 2) {
-        if (waited > PATIENCE_MS)
+        if (waited > AWAIT_MS)
             return MCP_E_LIMIT;
         pause_ms(2);
     }
@@ -678,7 +676,7 @@ M1_a_grace_without_end_gives_it_its_time(void **state)
     assert_non_null(mkdtemp(folder));
     scene_open(&s, MCP_COMMAND(.argv = SHELL("trap 'sleep 0.1; rmdir $PWD; exit' TERM;"
                                              "echo $$; while :; do sleep 0.05; done"),
-                               .cwd = folder, .timeout_ms = PATIENCE_MS,
+                               .cwd = folder, .timeout_ms = AWAIT_MS,
                                .grace_ms = INT64_MAX, .on_output = pass_time));
     scene_hold_time(&s);
     scene_call(&s, MCP_E_PEER);

@@ -203,7 +203,7 @@ wait_for_cancel(mcp_request *req, mcp_result *out, void *user)
     if (r == MCP_E_CANCELED) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
 
-        assert_int_equal(poll(&p, 1, 60000), 1);
+        assert_int_equal(poll(&p, 1, AWAIT_MS), 1);
         desk_await_hook(&h);
     }
     return desk_leave(d, req, r);

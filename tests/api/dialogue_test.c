@@ -332,7 +332,7 @@ what_must_be_done_first_is_in_the_error(void **state)
     dialogue_open(&d, false, ask_to_go_first, accept_it);
     assert_int_equal(
         mcp_client_start_tool(d.client, "t", NULL, NULL, NULL, NULL, &call), 0);
-    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, NULL, NULL), MCP_E_PEER);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_PEER);
     assert_int_equal(mcp_call_error(call)->rpc_code, -32042);
     ask_assert(mcp_call_error_data(call),
                "{'elicitations':[{'mode':'url','message':'Sign in','elicitationId':"

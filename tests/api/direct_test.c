@@ -254,7 +254,7 @@ G5_a_server_that_stops_ends_all_calls(void **state)
     call = start_hanging(&f, NULL);
     told_await(&f.inside, states, 1);
     mcp_server_stop(f.server);
-    r = mcp_call_wait(call, 60000, NULL, &err);
+    r = mcp_call_wait(call, AWAIT_MS, NULL, &err);
     assert_true(r == MCP_E_PEER || r == MCP_E_CLOSED); /* F29: it was answered */
     do
         r = mcp_client_call_tool(f.client, "echo", NULL, NULL, NULL, &err);

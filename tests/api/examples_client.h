@@ -7,7 +7,6 @@
 #include "api/client_fixture.h"
 #include "api/examples.h"
 
-#define WAIT_MS 60000
 #define TAG "\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"listen-1\"}"
 
 /* What its handlers and callbacks were given, as texts of JSON. */
@@ -210,7 +209,7 @@ feed_answer(struct asked *a, const struct example *example)
     bool opened_with = strcmp(a->method, "server/discover") == 0;
     pthread_t thread;
 
-    a->opt = MCP_CALL_OPTIONS(.timeout_ms = WAIT_MS);
+    a->opt = MCP_CALL_OPTIONS(.timeout_ms = AWAIT_MS);
     if (mcp_json_get_type(id) == MCP_JSON_STRING)
         a->opt.id = (mcp_id)MCP_TEXT_ID(mcp_json_string(id, ""));
     else
@@ -439,7 +438,7 @@ expect_progress(struct ears *e, const mcp_json *params, const char *line)
     (void)script_line(&e->f.s, asked, 1);
     script_say(&e->f.s, line);
     script_say(&e->f.s, answer);
-    assert_int_equal(mcp_call_wait(call, WAIT_MS, NULL, NULL), 0);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), 0);
     assert_int_equal(atomic_load(&steps.count), 1);
     assert_true(steps.progress ==
                 mcp_json_number(mcp_json_get(params, "progress"), -1));
@@ -523,7 +522,7 @@ expect_event(const char *line, enum mcp_change change)
 
     script_say(&e.f.s, ACK(ALL));
     script_say(&e.f.s, line);
-    assert_int_equal(mcp_subscription_next(s, WAIT_MS, &notice), 0);
+    assert_int_equal(mcp_subscription_next(s, AWAIT_MS, &notice), 0);
     assert_int_equal(notice.change, change);
     if (change == MCP_RESOURCE_UPDATED)
         assert_string_equal(notice.uri, "file:///project/src/main.rs");
@@ -574,7 +573,7 @@ acknowledged(const struct example *example, const char *arg)
 
     script_say(&e.f.s, example->text);
     script_say(&e.f.s, arg); /* an event, so that we know when it was read */
-    assert_int_equal(mcp_subscription_next(s, WAIT_MS, &notice), 0);
+    assert_int_equal(mcp_subscription_next(s, AWAIT_MS, &notice), 0);
     assert_int_equal(mcp_subscription_lists(s), MCP_TOOLS_CHANGED);
     assert_true(mcp_subscription_watches(s, "file:///project/config.json"));
     assert_false(mcp_subscription_watches(s, "file:///project/src/main.rs"));
@@ -593,7 +592,7 @@ listen_ends(const struct example *example, const char *arg)
 
     script_say(&e.f.s, ACK(ALL));
     script_say(&e.f.s, line);
-    assert_int_equal(mcp_subscription_next(s, WAIT_MS, &notice), MCP_E_CLOSED);
+    assert_int_equal(mcp_subscription_next(s, AWAIT_MS, &notice), MCP_E_CLOSED);
     assert_int_equal(mcp_subscription_how(s), MCP_SUBSCRIPTION_GRACEFUL);
     mcp_subscription_free(s);
     ears_close(&e);

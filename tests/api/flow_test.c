@@ -234,7 +234,7 @@ what_needs_a_page_first_can_be_called_again_after_it(void **state)
                               .on_elicited = on_elicited, .user = &shop));
     assert_int_equal(
         mcp_client_start_tool(s.client, "buy", NULL, NULL, NULL, NULL, &call), 0);
-    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, NULL, &err), MCP_E_PEER);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, &err), MCP_E_PEER);
     assert_int_equal(err.rpc_code, -32042);
     first = mcp_json_at(mcp_json_get(mcp_call_error_data(call), "elicitations"), 0);
     assert_string_equal(mcp_json_string(mcp_json_get(first, "url"), ""),

@@ -371,7 +371,7 @@ static int
 sleep_on(mcp_request *req, mcp_result *out, void *user)
 {
     struct handler *h = user;
-    int r = mcp_request_sleep(req, RAW_BOUND_MS);
+    int r = mcp_request_sleep(req, AWAIT_MS);
 
     (void)out;
     if (r == MCP_E_CANCELED &&

@@ -515,7 +515,7 @@ D23_a_server_of_2024_is_found_behind_its_URL(void **state)
                      0);
     post_2024(&s, "x/any", &stream,
               "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n");
-    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, NULL, NULL), 0);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), 0);
     mcp_call_free(call);
     assert_int_equal(mcp_client_start(client, "x/any", NULL, NULL, NULL, NULL, &call),
                      0);

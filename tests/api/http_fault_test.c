@@ -239,7 +239,7 @@ call_fails(mcp_call *call, int status, int http, const char *why)
     const mcp_error *error;
     mcp_error err = {0};
 
-    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, NULL, &err), status);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, &err), status);
     assert_int_equal(err.status, status);
     assert_int_equal(err.http_status, http);
     assert_int_equal(err.rpc_code, 0);
@@ -281,7 +281,7 @@ a_call_says_what_HTTP_answered(void **state)
     serve_once(
         &f.s, "x/any", "200 OK", "application/json",
         "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"resultType\":\"complete\"}}");
-    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, NULL, NULL), 0);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), 0);
     mcp_call_free(call);
     scripted_close(&f);
 }
@@ -357,7 +357,7 @@ a_subscription_says_what_HTTP_answered(void **state)
                      0);
     serve_once(&f.s, "subscriptions/listen", "503 Service Unavailable", "text/plain",
                "");
-    assert_int_equal(mcp_subscription_next(s, RAW_BOUND_MS, &event), MCP_E_CLOSED);
+    assert_int_equal(mcp_subscription_next(s, AWAIT_MS, &event), MCP_E_CLOSED);
     assert_int_equal(mcp_subscription_how(s), MCP_SUBSCRIPTION_LOST);
     assert_int_equal(mcp_subscription_status(s, &err), MCP_E_HTTP);
     assert_int_equal(err.http_status, 503);
@@ -403,7 +403,7 @@ a_server_that_has_become_legacy_is_spoken_to_as_one(void **state)
             answer_and_leave(&v, "200 OK", "application/json",
                              "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
     }
-    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, NULL, NULL), 0);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), 0);
     assert_string_equal(mcp_client_version(f.client), "2025-11-25");
     assert_null(mcp_client_discovery(f.client));
     assert_non_null(mcp_json_get(mcp_client_server_capabilities(f.client), "prompts"));

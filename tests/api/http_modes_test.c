@@ -260,7 +260,7 @@ clients_hear_only_what_belongs_to_their_own_calls(void **state)
     for (int i = 0; i < 2; i++) {
         mcp_reply *reply = NULL;
 
-        assert_int_equal(mcp_call_wait(calls[i], RAW_BOUND_MS, &reply, NULL), 0);
+        assert_int_equal(mcp_call_wait(calls[i], AWAIT_MS, &reply, NULL), 0);
         assert_string_equal(mcp_reply_text(reply), ears[i].name);
         mcp_reply_free(reply);
         mcp_call_free(calls[i]);

@@ -16,7 +16,6 @@
 #include "support/virtual_clock.h"
 
 #define CALL(name) REQUEST("7", "tools/call", "{\"name\":\"" name "\"," STAMP "}")
-#define BOUND INT64_C(60000000) /* us, for what happens soon */
 
 struct rig {
     struct test_mem mem;
@@ -43,14 +42,14 @@ nap(void)
     (void)nanosleep(&little, NULL);
 }
 
-#define WAIT(condition)                             \
-    do {                                            \
-        int64_t until = mcpi_loop_clock() + BOUND;  \
-                                                    \
-        while (!(condition)) {                      \
-            assert_true(mcpi_loop_clock() < until); \
-            nap();                                  \
-        }                                           \
+#define WAIT(condition)                               \
+    do {                                              \
+        int64_t until = mcpi_loop_clock() + AWAIT_US; \
+                                                      \
+        while (!(condition)) {                        \
+            assert_true(mcpi_loop_clock() < until);   \
+            nap();                                    \
+        }                                             \
     } while (0)
 
 /* ---- the program's HTTP server ------------------------------------------- */

@@ -99,8 +99,8 @@ reached_open(struct reached *f, void **state)
 {
     reached_serve(f, MCP_SERVER_OPTIONS(.era = *(enum mcp_era *)*state),
                   MCP_HTTP_OPTIONS(.port = 0));
-    f->client = reached_client(
-        f, REACHED_OPTIONS(.flush_ms = RAW_BOUND_MS)); /* may be slow */
+    f->client = reached_client(f,
+                               REACHED_OPTIONS(.flush_ms = AWAIT_MS)); /* may be slow */
 }
 
 static inline void

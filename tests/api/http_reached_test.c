@@ -83,7 +83,7 @@ many_calls_are_answered_each_with_its_own(void **state)
                                                NULL, NULL, NULL, &calls[i]),
                          0);
     for (int i = 0; i < MANY; i++) {
-        assert_int_equal(mcp_call_wait(calls[i], RAW_BOUND_MS, &reply, NULL), 0);
+        assert_int_equal(mcp_call_wait(calls[i], AWAIT_MS, &reply, NULL), 0);
         assert_string_equal(mcp_reply_text(reply), i % 2 ? "said to <>" : "done");
         mcp_reply_free(reply);
         mcp_call_free(calls[i]);
@@ -150,7 +150,7 @@ many_streams_are_heard_at_once_each_by_its_call(void **state)
     RAW_UNTIL(raw_counts(&f.raw).streams == STREAMS + inlets);
     atomic_store(&gate.open, true);
     for (int i = STREAMS - 1; i >= 0; i--) {
-        assert_int_equal(mcp_call_wait(calls[i], RAW_BOUND_MS, &reply, NULL), 0);
+        assert_int_equal(mcp_call_wait(calls[i], AWAIT_MS, &reply, NULL), 0);
         snprintf(text, sizeof(text), "%d", i + 1);
         assert_string_equal(mcp_reply_text(reply), text);
         assert_int_equal(atomic_load(&ears[i].strange), 0);
@@ -175,7 +175,7 @@ B1_a_cancel_reaches_the_handler_and_no_other(void **state)
     assert_int_equal(mcp_call_cancel(one, "enough"), 0);
     assert_int_equal(mcp_call_wait(one, MCP_TIMEOUT_NONE, NULL, &err), MCP_E_CANCELED);
     assert_string_equal(err.message, "tools/call was canceled: enough");
-    assert_int_equal(mcp_call_flush(one, 0), 0);
+    assert_int_equal(mcp_call_flush(one, AWAIT_MS), 0);
     RAW_UNTIL(atomic_load(&f.gate.left) == 1);
     RAW_UNTIL(raw_counts(&f.raw).canceled_by_peer == 1);
     assert_int_equal(mcp_call_wait(other, 0, NULL, NULL), MCP_E_AGAIN);
@@ -197,10 +197,10 @@ time_out(struct reached *f, struct virtual_clock *clock, bool in_all)
     mcp_error err;
     mcp_call *call;
 
-    *(in_all ? &opt.total_ms : &opt.timeout_ms) = RAW_BOUND_MS;
+    *(in_all ? &opt.total_ms : &opt.timeout_ms) = MINUTE_MS;
     call = reached_hangs(f, f->client, &opt);
-    virtual_clock_pass(clock, RAW_BOUND_MS);
-    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, NULL, &err),
+    virtual_clock_pass(clock, MINUTE_MS);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, &err),
                      in_all ? MCP_E_TOTAL_TIMEOUT : MCP_E_TIMEOUT);
     assert_string_equal(err.message,
                         in_all ? "tools/call used up its total time of 60000 ms"
@@ -323,10 +323,10 @@ B22_a_server_that_goes_ends_the_calls(void **state)
     reached_serve(&f,
                   MCP_SERVER_OPTIONS(.era = *(enum mcp_era *)*state, .drain_ms = 20),
                   MCP_HTTP_OPTIONS(.port = 0));
-    f.client = reached_client(&f, REACHED_OPTIONS(.flush_ms = RAW_BOUND_MS));
+    f.client = reached_client(&f, REACHED_OPTIONS(.flush_ms = AWAIT_MS));
     call = reached_hangs(&f, f.client, NULL);
     mcp_server_stop(f.raw.server);
-    r = mcp_call_wait(call, RAW_BOUND_MS, NULL, &err);
+    r = mcp_call_wait(call, AWAIT_MS, NULL, &err);
     assert_true(r == MCP_E_CLOSED || r == MCP_E_PEER);
     mcp_call_free(call);
     RAW_UNTIL(served_is_refused(f.port));
@@ -401,7 +401,7 @@ L2_L10_a_cancel_takes_the_question_back(void **state)
         mcp_client_start_tool(f.client, "ask", NULL, NULL, NULL, NULL, &call), 0);
     RAW_UNTIL(atomic_load(&asked.entered) == 1);
     assert_int_equal(mcp_call_cancel(call, NULL), 0);
-    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, NULL, NULL), MCP_E_CANCELED);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_CANCELED);
     RAW_UNTIL(atomic_load(&asked.left) == 1);
     mcp_call_free(call);
     reached_says(f.client);
@@ -413,7 +413,7 @@ expect_change(mcp_subscription *s, enum mcp_change change)
 {
     mcp_notice event;
 
-    assert_int_equal(mcp_subscription_next(s, RAW_BOUND_MS, &event), 0);
+    assert_int_equal(mcp_subscription_next(s, AWAIT_MS, &event), 0);
     assert_int_equal(event.change, change);
 }
 

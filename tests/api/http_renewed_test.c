@@ -116,11 +116,11 @@ a_subscription_outlives_its_session(void **state)
     forget_session(&f, &witness);
     reached_says(f.client);
     while (seen != (MCP_TOOLS_CHANGED | MCP_RESOURCE_UPDATED)) {
-        assert_int_equal(mcp_subscription_next(s, RAW_BOUND_MS, &event), 0);
+        assert_int_equal(mcp_subscription_next(s, AWAIT_MS, &event), 0);
         seen |= event.change;
     }
     assert_int_equal(mcp_server_resource_updated(f.raw.server, "test:///a"), 0);
-    assert_int_equal(mcp_subscription_next(s, RAW_BOUND_MS, &event), 0);
+    assert_int_equal(mcp_subscription_next(s, AWAIT_MS, &event), 0);
     assert_int_equal(event.change, MCP_RESOURCE_UPDATED);
     assert_int_equal(mcp_subscription_how(s), MCP_SUBSCRIPTION_OPEN);
     mcp_subscription_free(s);
@@ -226,7 +226,7 @@ struct notes {
 static void
 notes_take(struct notes *n, int kind)
 {
-    int64_t end = raw_now_ms() + RAW_BOUND_MS;
+    int64_t end = raw_now_ms() + AWAIT_MS;
 
     n->runs += kind != n->last;
     n->last = kind;
@@ -314,7 +314,7 @@ I13_a_callback_that_is_slow_hears_the_newest(void **state)
     reached_says(k.f.client); /* what is slow is this call's alone */
     assert_int_equal(mcp_call_wait(call, 0, NULL, NULL), MCP_E_AGAIN);
     atomic_store(&n.gate_shut, false);
-    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, NULL, NULL), 0);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), 0);
     assert_in_range(atomic_load(&n.steps) + atomic_load(&n.tokens), 2,
                     MCPI_PROGRESS_WAITING + 2);
     mcp_call_free(call);
@@ -334,14 +334,14 @@ B27_a_call_that_timed_out_is_taken_up_again(void **state)
     (void)state;
     kept_open(&k, MCP_ERA_LEGACY);
     reached_hold_time(&k.f, &clock);
-    opt = MCP_CALL_OPTIONS(.timeout_ms = RAW_BOUND_MS, .on_resume = note_token,
+    opt = MCP_CALL_OPTIONS(.timeout_ms = MINUTE_MS, .on_resume = note_token,
                            .user = &k.marks, .on_progress = note_step);
     assert_int_equal(
         mcp_client_start_tool(k.f.client, "long", NULL, &opt, NULL, NULL, &call), 0);
     RAW_UNTIL(atomic_load(&k.gate.entered) == 1);
     RAW_UNTIL(atomic_load(&k.marks.count) > 0);
-    virtual_clock_pass(&clock, RAW_BOUND_MS);
-    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, NULL, NULL), MCP_E_TIMEOUT);
+    virtual_clock_pass(&clock, MINUTE_MS);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_TIMEOUT);
     mcp_call_free(call);
     reached_says(k.f.client);
     assert_int_equal(raw_counts(&k.f.raw).live_handlers, 1); /* it was not canceled */
@@ -399,7 +399,7 @@ B27_an_explicit_cancel_cancels(void **state)
     RAW_UNTIL(atomic_load(&k.f.gate.entered) == 1);
     assert_int_equal(mcp_call_cancel(call, NULL), 0);
     RAW_UNTIL(atomic_load(&k.f.gate.left) == 1);
-    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, NULL, NULL), MCP_E_CANCELED);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_CANCELED);
     mcp_call_free(call);
     atomic_store(&k.marks.is_done, false);
     assert_int_equal(mcp_scope_new(NULL, &scope), 0);
@@ -465,8 +465,8 @@ B27_the_cancel_of_a_call_taken_up_again_reaches_its_handler(void **state)
         assert_int_equal(atomic_load(&k.f.gate.left), i);
         assert_int_equal(mcp_call_cancel(call, "enough"), 0);
         RAW_UNTIL(atomic_load(&k.f.gate.left) == i + 1);
-        assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, NULL, NULL), MCP_E_CANCELED);
-        assert_int_equal(mcp_call_flush(call, RAW_BOUND_MS), 0);
+        assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_CANCELED);
+        assert_int_equal(mcp_call_flush(call, AWAIT_MS), 0);
         mcp_call_free(call);
     }
     assert_int_equal(raw_counts(&k.f.raw).canceled_by_peer, 2 * count);
@@ -489,7 +489,7 @@ B27_so_does_the_end_of_its_scope(void **state)
     for (int i = 0; i < 3; i++) {
         kept_leave(&k, (mcp_id){0}, id, sizeof(id));
         assert_int_equal(
-            mcp_scope_new(&MCP_SCOPE_OPTIONS(.timeout_ms = i == 2 ? RAW_BOUND_MS : 0),
+            mcp_scope_new(&MCP_SCOPE_OPTIONS(.timeout_ms = i == 2 ? MINUTE_MS : 0),
                           &scope),
             0);
         call = kept_resume(&k, MCP_CALL_OPTIONS(.scope = scope));
@@ -498,7 +498,7 @@ B27_so_does_the_end_of_its_scope(void **state)
         if (i < 2)
             assert_int_equal(mcp_scope_cancel(scope, NULL), 0);
         else
-            virtual_clock_pass(&clock, RAW_BOUND_MS);
+            virtual_clock_pass(&clock, MINUTE_MS);
         RAW_UNTIL(atomic_load(&k.f.gate.left) == i + 1);
         mcp_call_free(call);
         mcp_scope_free(scope);
@@ -523,7 +523,7 @@ B27_a_call_taken_up_again_is_let_go_again(void **state)
         mcp_call_free(call);
     }
     call = kept_resume(&k, MCP_CALL_OPTIONS(.timeout_ms = 1));
-    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, NULL, NULL), MCP_E_TIMEOUT);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_TIMEOUT);
     mcp_call_free(call);
     reached_says(k.f.client);
     assert_int_equal(raw_counts(&k.f.raw).canceled_by_peer, 0);
@@ -633,7 +633,7 @@ D8_a_stream_that_the_server_lets_go_is_taken_up_again(void **state)
     reached_says(k.f.client);
     assert_int_equal(mcp_call_wait(call, 0, NULL, NULL), MCP_E_AGAIN);
     atomic_store(&k.gate.open, true);
-    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, &reply, NULL), 0);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, &reply, NULL), 0);
     assert_string_equal(mcp_reply_text(reply), "passed");
     mcp_reply_free(reply);
     mcp_call_free(call);

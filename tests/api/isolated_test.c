@@ -66,7 +66,7 @@ helper_open(struct helper *helper, const char *tool)
 static int
 helper_wait_for(struct helper *helper, int bounds)
 {
-    int64_t end = raw_now_ms() + bounds * RAW_BOUND_MS;
+    int64_t end = raw_now_ms() + bounds * AWAIT_MS;
     int status = -1;
 
     while (waitpid(helper->pid, &status, WNOHANG) != helper->pid) {

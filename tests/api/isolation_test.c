@@ -242,8 +242,8 @@ on_a_loop_of_the_programs_it_ends_too(void **state)
 
     assert_int_equal(mcp_loop_new(NULL, &loop, NULL), 0);
     /* the drain, which is not used here, is part of the time that its end may take */
-    raw_make(&raw, MCP_SERVER_OPTIONS(.loop = loop, .stop_ms = 200,
-                                      .drain_ms = RAW_BOUND_MS));
+    raw_make(&raw,
+             MCP_SERVER_OPTIONS(.loop = loop, .stop_ms = 200, .drain_ms = AWAIT_MS));
     raw_tool(&raw, jobs[SLOW]);
     raw_connect(&raw, RAW_MODERN);
     assert_int_equal(pthread_create(&thread, NULL, loop_main, loop), 0);

@@ -478,7 +478,7 @@ a_borrowed_loop_serves_it(void **state)
     struct gate gate = {0};
     struct raw raw;
     pthread_t thread;
-    mcp_loop *loop = open_borrowed(&raw, &gate, RAW_BOUND_MS);
+    mcp_loop *loop = open_borrowed(&raw, &gate, AWAIT_MS);
 
     (void)state;
     assert_int_equal(mcp_server_run(raw.server, NULL, NULL), MCP_E_STATE);
@@ -500,7 +500,7 @@ a_borrowed_loop_frees_what_a_handler_frees(void **state)
     struct gate gate = {0};
     struct raw raw;
     pthread_t thread;
-    mcp_loop *loop = open_borrowed(&raw, &gate, RAW_BOUND_MS);
+    mcp_loop *loop = open_borrowed(&raw, &gate, AWAIT_MS);
 
     (void)state;
     assert_int_equal(pthread_create(&thread, NULL, loop_main, loop), 0);
@@ -536,7 +536,7 @@ a_loop_that_is_stepped_frees_it_too(void **state)
 {
     struct gate gate = {0};
     struct raw raw;
-    mcp_loop *loop = open_borrowed(&raw, &gate, RAW_BOUND_MS);
+    mcp_loop *loop = open_borrowed(&raw, &gate, AWAIT_MS);
 
     (void)state;
     raw_call(&raw, "1", "say", NULL);
@@ -553,7 +553,7 @@ a_loop_that_never_ran_frees_it_too(void **state)
 {
     struct gate gate = {0};
     struct raw raw;
-    mcp_loop *loop = open_borrowed(&raw, &gate, RAW_BOUND_MS);
+    mcp_loop *loop = open_borrowed(&raw, &gate, AWAIT_MS);
 
     (void)state;
     mcp_server_free(raw.server);
@@ -569,7 +569,7 @@ M26_several_on_one_loop_go_in_any_order(void **state)
     struct gate gate = {0};
     struct raw raws[3];
     pthread_t thread;
-    mcp_loop *loop = open_borrowed(&raws[0], &gate, RAW_BOUND_MS);
+    mcp_loop *loop = open_borrowed(&raws[0], &gate, AWAIT_MS);
 
     (void)state;
     for (int i = 1; i < 3; i++) {

@@ -610,7 +610,7 @@ assert_next_is(mcp_subscription *s, enum mcp_change change, const char *uri)
 {
     mcp_notice event = {.change = 0};
 
-    assert_int_equal(mcp_subscription_next(s, RAW_BOUND_MS, &event), 0);
+    assert_int_equal(mcp_subscription_next(s, AWAIT_MS, &event), 0);
     assert_int_equal(event.change, change);
     if (uri)
         assert_string_equal(event.uri, uri);
@@ -655,7 +655,7 @@ H17_a_client_of_ours_sees_a_graceful_end(void **state)
     updated(&raw, "a:1");
     mcp_server_stop(raw.server);
     assert_next_is(s, MCP_RESOURCE_UPDATED, "a:1");
-    assert_int_equal(mcp_subscription_next(s, RAW_BOUND_MS, &event), MCP_E_CLOSED);
+    assert_int_equal(mcp_subscription_next(s, AWAIT_MS, &event), MCP_E_CLOSED);
     assert_int_equal(mcp_subscription_how(s), MCP_SUBSCRIPTION_GRACEFUL);
     mcp_subscription_free(s);
     mcp_client_free(client);

@@ -144,7 +144,7 @@ many_at_once_are_all_made_again(void **state)
                                                NULL, NULL, NULL, &calls[i]),
                          0);
     for (int i = 0; i < MANY; i++) {
-        assert_int_equal(mcp_call_wait(calls[i], RAW_BOUND_MS, NULL, NULL), 0);
+        assert_int_equal(mcp_call_wait(calls[i], AWAIT_MS, NULL, NULL), 0);
         mcp_call_free(calls[i]);
     }
     assert_int_equal(atomic_load(&s.runs), MANY);
@@ -238,7 +238,7 @@ a_refusal_with_400_is_followed_by_the_list_and_the_headers(void **state)
     visit_serve(&v, "tools/list", NULL, "200 OK", LIST("2", TOOL("t", "A")));
     visit_serve(&v, "tools/call", "x y", "200 OK", DONE("3"));
     assert_string_equal(visit_field(&v, "mcp-name"), "t");
-    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, NULL, NULL), 0);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), 0);
     mcp_call_free(call);
     scripted_close(&f);
     visit_close(&v);
@@ -261,7 +261,7 @@ a_refusal_of_both_is_the_error_of_the_call(void **state)
     visit_serve(&v, "tools/call", NULL, "400 Bad Request", REFUSAL("1"));
     visit_read(&v);
     visit_answer(&v, "503 Service Unavailable", NULL, ""); /* no list */
-    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, NULL, &err), MCP_E_PEER);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, &err), MCP_E_PEER);
     assert_int_equal(err.rpc_code, -32020);
     assert_int_equal(err.http_status, 0);
     mcp_call_free(call);
@@ -284,7 +284,7 @@ a_tool_that_breaks_a_rule_is_not_shown(void **state)
     visit_accept(&v, &f.s);
     visit_serve(&v, "tools/list", NULL, "200 OK",
                 LIST("1", TOOL("bad", "no token") "," TOOL("good", "A")));
-    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, &reply, NULL), 0);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, &reply, NULL), 0);
     assert_int_equal(mcp_json_count(mcp_reply_items(reply)), 1);
     assert_string_equal(f.line, "tool bad is left out: x-mcp-header is no HTTP token");
     mcp_reply_free(reply);
@@ -293,7 +293,7 @@ a_tool_that_breaks_a_rule_is_not_shown(void **state)
                                            NULL, NULL, &call),
                      0);
     visit_serve(&v, "tools/call", "x", "200 OK", DONE("2"));
-    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, NULL, NULL), 0);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), 0);
     mcp_call_free(call);
     scripted_close(&f);
     visit_close(&v);

@@ -148,7 +148,7 @@ wait_for_cancel(mcp_request *req, mcp_result *out, void *user)
 {
     (void)out;
     atomic_store((atomic_bool *)user, true);
-    return mcp_request_sleep(req, RAW_BOUND_MS);
+    return mcp_request_sleep(req, AWAIT_MS);
 }
 
 static void

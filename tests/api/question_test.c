@@ -456,7 +456,7 @@ canceled_run(mcp_request *req, mcp_result *out, void *user)
 
     (void)out;
     atomic_store(status, 1);
-    (void)mcp_request_sleep(req, RAW_BOUND_MS);
+    (void)mcp_request_sleep(req, AWAIT_MS);
     atomic_store(status, mcp_request_roots(req, "k"));
     return MCP_E_CANCELED;
 }

@@ -27,8 +27,6 @@
     "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
     "\"io.modelcontextprotocol/clientCapabilities\":{}"
 
-#define RAW_BOUND_MS 60000 /* for what comes at once, on a machine that is busy */
-
 static pthread_mutex_t raw_log_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct raw {
@@ -66,7 +64,7 @@ raw_pause(void)
 /* Wait until a condition holds; the test fails if it does not in time. */
 #define RAW_UNTIL(condition)                             \
     do {                                                 \
-        int64_t raw_end_ = raw_now_ms() + RAW_BOUND_MS;  \
+        int64_t raw_end_ = raw_now_ms() + AWAIT_MS;      \
                                                          \
         while (!(condition)) {                           \
             if (raw_now_ms() > raw_end_)                 \
@@ -102,7 +100,7 @@ gate_hang(mcp_request *req, mcp_result *out, void *user)
 static inline void
 gate_pass(struct gate *gate)
 {
-    int64_t end = raw_now_ms() + RAW_BOUND_MS;
+    int64_t end = raw_now_ms() + AWAIT_MS;
 
     atomic_fetch_add(&gate->entered, 1);
     while (!atomic_load(&gate->open) && raw_now_ms() < end)
@@ -225,7 +223,7 @@ raw_fill(struct raw *raw)
         raw->in = realloc(raw->in, raw->cap + 1);
         assert_non_null(raw->in);
     }
-    if (poll(&fd, 1, RAW_BOUND_MS) != 1)
+    if (poll(&fd, 1, AWAIT_MS) != 1)
         fail_msg("nothing to read in time; the log says:\n%s", raw->log);
     n = recv(raw->fd, raw->in + raw->len, raw->cap - raw->len, 0);
     if (n <= 0)

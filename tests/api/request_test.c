@@ -138,7 +138,7 @@ static int
 read_client(mcp_request *req, mcp_result *out, void *user)
 {
     struct reader *reader = user;
-    int64_t end = raw_now_ms() + RAW_BOUND_MS;
+    int64_t end = raw_now_ms() + AWAIT_MS;
     const char *name = "";
 
     atomic_fetch_add(&reader->gate.entered, 1);

@@ -24,9 +24,6 @@
 #include "support/test.h"
 #include "support/virtual_clock.h"
 
-#define PATIENCE 60 /* seconds */
-#define PATIENCE_MS (INT64_C(1000) * PATIENCE)
-
 #define SUBSCRIPTION_KEY "\"io.modelcontextprotocol/subscriptionId\""
 #define ALL_LISTS (MCP_TOOLS_CHANGED | MCP_PROMPTS_CHANGED | MCP_RESOURCES_CHANGED)
 
@@ -376,12 +373,12 @@ teller_find(const struct teller *t, const char *part, size_t nth)
 }
 
 static inline struct timespec
-patience_end(void)
+await_deadline(void)
 {
     struct timespec at;
 
     clock_gettime(CLOCK_REALTIME, &at);
-    at.tv_sec += PATIENCE;
+    at.tv_sec += AWAIT_MS / 1000;
     return at;
 }
 
@@ -389,7 +386,7 @@ patience_end(void)
 static inline const char *
 teller_line(struct teller *t, const char *part, size_t nth)
 {
-    struct timespec at = patience_end();
+    struct timespec at = await_deadline();
     const char *line;
     int r = 0;
 
@@ -428,7 +425,7 @@ teller_sync(struct teller *t)
 static inline void
 teller_await_end(struct teller *t)
 {
-    struct timespec at = patience_end();
+    struct timespec at = await_deadline();
     int r = 0;
 
     mcp_client_close(t->client);
@@ -471,7 +468,7 @@ expect_event(mcp_subscription *s, enum mcp_change change, const char *uri)
 {
     mcp_notice event;
 
-    assert_int_equal(mcp_subscription_next(s, PATIENCE_MS, &event), 0);
+    assert_int_equal(mcp_subscription_next(s, AWAIT_MS, &event), 0);
     assert_int_equal(event.change, change);
     if (uri)
         assert_string_equal(event.uri, uri);
@@ -497,7 +494,7 @@ expect_end(mcp_subscription *s, enum mcp_subscription_end how, int status)
     mcp_error err = {0};
     mcp_notice event;
 
-    assert_int_equal(mcp_subscription_next(s, PATIENCE_MS, &event), MCP_E_CLOSED);
+    assert_int_equal(mcp_subscription_next(s, AWAIT_MS, &event), MCP_E_CLOSED);
     assert_int_equal(mcp_subscription_next(s, 0, &event), MCP_E_CLOSED);
     assert_int_equal(mcp_subscription_how(s), how);
     assert_int_equal(mcp_subscription_status(s, &err), status);

@@ -70,7 +70,7 @@ the_uri_is_good_until_the_next_is_taken(void **state)
     teller_open(&t);
     s = subscribe(&t, MCP_SUBSCRIBE(.uris = uris));
     teller_tell(&t, "listen-1", "resources/updated", "a/1");
-    assert_int_equal(mcp_subscription_next(s, PATIENCE_MS, &event), 0);
+    assert_int_equal(mcp_subscription_next(s, AWAIT_MS, &event), 0);
     teller_tell(&t, "listen-1", "resources/updated", "a/1");
     teller_tell(&t, "listen-1", "resources/updated", "a/2");
     teller_leave(&t);
@@ -109,7 +109,7 @@ the_descriptor_is_readable_while_there_is_something_to_take(void **state)
     assert_int_equal(poll_for(fd, 0), 0);
     teller_tell(&t, "listen-1", TOOLS, NULL);
     teller_tell(&t, "listen-1", PROMPTS, NULL);
-    assert_int_equal(poll_for(fd, (int)PATIENCE_MS), 1);
+    assert_int_equal(poll_for(fd, (int)AWAIT_MS), 1);
     expect_event(s, MCP_TOOLS_CHANGED, NULL);
     teller_sync(&t);
     assert_int_equal(poll_for(fd, 0), 1);
@@ -118,7 +118,7 @@ the_descriptor_is_readable_while_there_is_something_to_take(void **state)
     expect_none(s);
     teller_tell(&t, "listen-1", TOOLS, NULL);
     teller_end(&t, "listen-1");
-    assert_int_equal(poll_for(fd, (int)PATIENCE_MS), 1);
+    assert_int_equal(poll_for(fd, (int)AWAIT_MS), 1);
     teller_sync(&t);
     expect_event(s, MCP_TOOLS_CHANGED, NULL);
     assert_int_equal(poll_for(fd, 0), 1); /* the end is to be seen */
@@ -165,7 +165,7 @@ the_descriptor_tells_of_an_opening_that_fails(void **state)
     teller_set_refuse(&t, "subscriptions/listen");
     s = subscribe(&t, MCP_SUBSCRIBE(.lists = ALL_LISTS, .no_wait = true));
     assert_int_equal(mcp_subscription_fd(s, &fd), 0);
-    assert_int_equal(poll_for(fd, (int)PATIENCE_MS), 1);
+    assert_int_equal(poll_for(fd, (int)AWAIT_MS), 1);
     expect_end(s, MCP_SUBSCRIPTION_LOST, MCP_E_PEER);
     mcp_subscription_free(s);
     teller_close(&t);

@@ -110,7 +110,7 @@ heard_count(struct heard *h)
 static inline void
 heard_await_count(struct heard *h, size_t offset, size_t value)
 {
-    struct timespec at = patience_end();
+    struct timespec at = await_deadline();
     int r = 0;
 
     pthread_mutex_lock(&h->lock);

@@ -365,7 +365,7 @@ listen_once(struct test_mem *mem, void *user)
         teller_tell(&t, "listen-1", UPDATED, "file:///a");
         teller_tell(&t, "listen-1", TOOLS, NULL);
         teller_end(&t, "listen-1");
-        while (mcp_subscription_next(s, PATIENCE_MS, &event) == 0) {
+        while (mcp_subscription_next(s, AWAIT_MS, &event) == 0) {
         }
         assert_int_not_equal(mcp_subscription_how(s), MCP_SUBSCRIPTION_OPEN);
     }

@@ -85,7 +85,7 @@ what_cannot_be_had_again_is_lost_and_nothing_else(void **state)
     teller_set_refuse(&t, "file:///a");
     teller_forget(&t);
     expect_event(other, MCP_RESOURCE_UPDATED, "file:///b");
-    for (mcp_notice event; mcp_subscription_next(both, PATIENCE_MS, &event) == 0;)
+    for (mcp_notice event; mcp_subscription_next(both, AWAIT_MS, &event) == 0;)
         continue;
     assert_int_equal(mcp_subscription_how(both), MCP_SUBSCRIPTION_LOST);
     assert_int_equal(mcp_subscription_status(both, &err), MCP_E_PEER);
@@ -185,7 +185,7 @@ all_that_a_server_tells_of_may_have_changed(void **state)
                    TELLER_OPTIONS(.on_change = note_change, .user = &changes));
     s = subscribe(&t, MCP_SUBSCRIBE(.uris = a));
     teller_forget(&t);
-    for (int i = 0; i < PATIENCE * 1000 && atomic_load(&changes.count) < 2; i++)
+    for (int i = 0; i < AWAIT_MS && atomic_load(&changes.count) < 2; i++)
         (void)nanosleep(&little, NULL);
     assert_int_equal(atomic_load(&changes.set),
                      MCP_TOOLS_CHANGED | MCP_RESOURCE_UPDATED);
@@ -238,7 +238,7 @@ renew_once(struct test_mem *mem, void *user)
             continue;
         teller_tell(&t, NULL, UPDATED, "file:///a");
         do
-            fd = mcp_subscription_next(s, PATIENCE_MS, &event);
+            fd = mcp_subscription_next(s, AWAIT_MS, &event);
         while (fd == 0 && event.change != MCP_RESOURCE_UPDATED);
         assert_true(fd == 0 || fd == MCP_E_CLOSED);
     }

@@ -199,7 +199,7 @@ hear_once(struct test_mem *mem, void *user)
                              &s, NULL) == 0) {
         updated(&f, "file:///a");
         mcp_server_stop(f.server);
-        while (mcp_subscription_next(s, PATIENCE_MS, &event) == 0) {
+        while (mcp_subscription_next(s, AWAIT_MS, &event) == 0) {
         }
         assert_int_not_equal(mcp_subscription_how(s), MCP_SUBSCRIPTION_OPEN);
     }

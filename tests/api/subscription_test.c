@@ -209,12 +209,12 @@ a_scope_whose_time_is_up_ends_it(void **state)
     (void)state;
     teller_open(&t);
     teller_hold_time(&t, &clock);
-    assert_int_equal(
-        mcp_scope_new(&MCP_SCOPE_OPTIONS(.timeout_ms = PATIENCE_MS), &scope), 0);
+    assert_int_equal(mcp_scope_new(&MCP_SCOPE_OPTIONS(.timeout_ms = MINUTE_MS), &scope),
+                     0);
     s = subscribe(&t,
                   MCP_SUBSCRIBE(.lists = ALL_LISTS, .scope = scope, .no_wait = true));
     teller_sync(&t); /* it is open, and has no other limit */
-    virtual_clock_pass(&clock, 2 * PATIENCE_MS);
+    virtual_clock_pass(&clock, 2 * MINUTE_MS);
     expect_end(s, MCP_SUBSCRIPTION_LOST, MCP_E_TOTAL_TIMEOUT);
     mcp_subscription_free(s);
     mcp_scope_free(scope);

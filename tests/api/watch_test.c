@@ -154,7 +154,7 @@ child_read(struct child *child, int fd, const char *until)
     child->text[0] = '\0';
     while (n > 0 && len < sizeof(child->text) - 1 &&
            !(until && strstr(child->text, until))) {
-        if (poll(&poll_fd, 1, RAW_BOUND_MS) != 1)
+        if (poll(&poll_fd, 1, AWAIT_MS) != 1)
             fail_msg("nothing came in time");
         n = read(fd, child->text + len, sizeof(child->text) - 1 - len);
         if (n > 0)
@@ -179,7 +179,7 @@ wait_for(pid_t pid, int *ret_status)
 {
     pid_t found = 0;
 
-    for (int64_t end = raw_now_ms() + RAW_BOUND_MS; found == 0 && raw_now_ms() < end;) {
+    for (int64_t end = raw_now_ms() + AWAIT_MS; found == 0 && raw_now_ms() < end;) {
         found = waitpid(pid, ret_status, WNOHANG);
         raw_pause();
     }

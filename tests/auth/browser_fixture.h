@@ -19,8 +19,6 @@
 #include "auth/visit.h"
 #include "support/test.h"
 
-#define PATIENCE_MS 60000 /* for what must happen; nothing takes that long */
-
 /* ---- a visit ------------------------------------------------------------------ */
 
 struct fake_visit {
@@ -63,7 +61,7 @@ await_input(int fd)
     int r;
 
     do {
-        r = poll(&watched, 1, PATIENCE_MS);
+        r = poll(&watched, 1, AWAIT_MS);
     } while (r < 0 && errno == EINTR);
     assert_int_equal(r, 1);
 }
@@ -229,7 +227,7 @@ await_quiet(int threads)
 
     while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ||
            count_threads() > threads) {
-        assert_true(i++ < PATIENCE_MS);
+        assert_true(i++ < AWAIT_MS);
         (void)poll(NULL, 0, 1);
     }
 }

@@ -7,7 +7,6 @@
 
 #include "support/test.h"
 
-#define LONG INT64_C(30000000)  /* us: a bound for what happens at once */
 #define TOO_MUCH (SIZE_MAX / 4) /* no thread has a stack of that size */
 #define MANY 100                /* more than a lane runs in one turn */
 
@@ -65,7 +64,7 @@ field_close(struct field *f)
     while (!f->closed)
         field_run(f);
     assert_int_equal(f->closed, 1);
-    assert_int_equal(mcpi_pool_free(f->pool, LONG), 0);
+    assert_int_equal(mcpi_pool_free(f->pool, AWAIT_US), 0);
     mcpi_loop_free(f->loop);
     test_mem_done(&f->mem);
 }

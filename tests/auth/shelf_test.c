@@ -9,7 +9,6 @@
 
 #include "auth/safe.h"
 
-#define LONG INT64_C(30000000) /* us: a bound for what happens at once */
 #define TEXT SECRET "-text"
 
 /* A store that writes down what it is asked, a shelf before it, and who was told what.
@@ -117,7 +116,7 @@ room_close(struct room *room)
     mcpi_errands_close(room->shelf.errands, on_closed, room);
     while (!room->closed)
         assert_int_equal(mcpi_loop_run(room->loop), 0);
-    assert_int_equal(mcpi_pool_free(room->pool, LONG), 0);
+    assert_int_equal(mcpi_pool_free(room->pool, AWAIT_US), 0);
     mcpi_loop_free(room->loop);
     sem_destroy(&room->gate);
     if (room->safe.mem == &room->safe.own)

@@ -4,8 +4,6 @@
 
 #include "cli/bench_room.h"
 
-#define PATIENCE 60000
-
 static struct cli_bench_plan
 plan_of(const struct bench_room *room, const char *tool, uint64_t count, size_t at_once)
 {
@@ -25,7 +23,7 @@ all_calls_are_made_and_measured(void **state)
     (void)state;
     bench_room_open(&room);
     plan = plan_of(&room, "quick", 500, 8);
-    assert_int_equal(cli_bench_run(&plan, PATIENCE, NULL, NULL, room.load), 0);
+    assert_int_equal(cli_bench_run(&plan, AWAIT_MS, NULL, NULL, room.load), 0);
     assert_int_equal(room.load->started, 500);
     assert_int_equal(room.load->answered, 500);
     assert_int_equal(room.load->times.count, 500);
@@ -43,7 +41,7 @@ without_a_tool_the_server_is_pinged(void **state)
     (void)state;
     bench_room_open(&room);
     plan = plan_of(&room, NULL, 20, 1);
-    assert_int_equal(cli_bench_run(&plan, PATIENCE, NULL, NULL, room.load), 0);
+    assert_int_equal(cli_bench_run(&plan, AWAIT_MS, NULL, NULL, room.load), 0);
     assert_int_equal(room.load->answered, 20);
     bench_room_close(&room);
 }
@@ -57,7 +55,7 @@ errors_are_counted_by_their_kind(void **state)
     (void)state;
     bench_room_open(&room);
     plan = plan_of(&room, "broken", 10, 2);
-    assert_int_equal(cli_bench_run(&plan, PATIENCE, NULL, NULL, room.load), 0);
+    assert_int_equal(cli_bench_run(&plan, AWAIT_MS, NULL, NULL, room.load), 0);
     assert_int_equal(room.load->failed, 10);
     assert_int_equal(room.load->kind_count, 1);
     assert_string_equal(room.load->kinds[0].text, "the tool failed: broken");
@@ -90,7 +88,7 @@ a_share_is_canceled_and_all_end(void **state)
     plan = plan_of(&room, "hang", 40, 4);
     plan.cancel_rate = 1;
     plan.cancel_after_ms = 1;
-    assert_int_equal(cli_bench_run(&plan, PATIENCE, NULL, NULL, room.load), 0);
+    assert_int_equal(cli_bench_run(&plan, AWAIT_MS, NULL, NULL, room.load), 0);
     assert_int_equal(room.load->canceled, 40);
     assert_int_equal(room.load->asked, 40);
     assert_int_equal(room.load->times.count + room.load->lost, 0);
@@ -124,7 +122,7 @@ the_end_of_the_scope_ends_it_early(void **state)
     plan = plan_of(&room, "hang", 0, 2);
     plan.call.scope = scope;
     plan.duration_ms = 3600000;
-    assert_int_equal(cli_bench_run(&plan, PATIENCE, NULL, NULL, room.load), 0);
+    assert_int_equal(cli_bench_run(&plan, AWAIT_MS, NULL, NULL, room.load), 0);
     assert_true(room.load->interrupted);
     assert_int_equal(room.load->lost, 0);
     bench_room_close(&room);
@@ -149,7 +147,7 @@ a_duration_ends_it_and_somebody_looks_on(void **state)
     bench_room_open(&room);
     plan = plan_of(&room, "held", 0, 1);
     plan.duration_ms = 1;
-    assert_int_equal(cli_bench_run(&plan, PATIENCE, look, &room.looked, room.load), 0);
+    assert_int_equal(cli_bench_run(&plan, AWAIT_MS, look, &room.looked, room.load), 0);
     assert_true(room.load->answered > 0);
     assert_false(room.load->interrupted);
     bench_room_close(&room);

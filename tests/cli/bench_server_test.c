@@ -83,7 +83,7 @@ a_server_that_has_more_than_before_is_waited_for(void **state)
     cli_bench_server_settle(&server, 0);
     assert_int_equal(server.handlers_after, 1);
     mcp_call_free(call);
-    cli_bench_server_settle(&server, PATIENCE_MS);
+    cli_bench_server_settle(&server, AWAIT_MS);
     assert_int_equal(server.handlers_after, 0);
     mcp_reply_free(tools);
     mcp_client_free(client);

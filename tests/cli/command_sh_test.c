@@ -68,7 +68,7 @@ close_shell(struct terminal *terminal)
     ssize_t n;
 
     do {
-        assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
+        assert_int_equal(poll(&ready, 1, AWAIT_MS), 1);
         n = read(terminal->fd, rest, sizeof rest);
     } while (n > 0);
     close(terminal->fd);

@@ -61,7 +61,7 @@ count_children(void)
 static void
 who_leaves_nobody_is_not_accused(void **state)
 {
-    struct cli_doctor doctor = {.orphan_ms = PATIENCE_MS};
+    struct cli_doctor doctor = {.orphan_ms = AWAIT_MS};
 
     (void)state;
     serve(&doctor, "sleep 0.01 & exit 0");
@@ -105,7 +105,7 @@ run_half_dead(const void *user)
 
     (void)user;
     if (pipe(fds) == 0 && fork() == 0) {
-        (void)alarm(PATIENCE_MS / 1000); /* also if a case fails */
+        (void)alarm(AWAIT_MS / 1000); /* also if a case fails */
         if (pthread_create(&thread, NULL, say_and_stay, &fds[1]) == 0)
             pthread_exit(NULL);
         _exit(127);

@@ -34,7 +34,7 @@ an_answer_is_found_between_other_lines(void **state)
     sh(&pipe,
        "read x; echo; printf 'hel\\033[31mlo\\n'; echo '{}';"
        "echo '{\"jsonrpc\":\"2.0\",\"method\":\"note\"}'; echo '" ANSWER "'; cat");
-    assert_int_equal(cli_pipe_ask(&pipe, "{}", 1, PATIENCE_MS, &answer), 0);
+    assert_int_equal(cli_pipe_ask(&pipe, "{}", 1, AWAIT_MS, &answer), 0);
     mcp_doc_free(answer);
     assert_int_equal(pipe.lines, 2);
     assert_int_equal(pipe.foreign, 2);
@@ -53,7 +53,7 @@ silence_and_an_end_are_told_apart(void **state)
     assert_int_equal(cli_pipe_answer(&pipe, 1, 1, &answer), MCP_E_TIMEOUT);
     cli_pipe_close(&pipe);
     sh(&pipe, "exit 0");
-    assert_int_equal(cli_pipe_answer(&pipe, 1, PATIENCE_MS, &answer), MCP_E_CLOSED);
+    assert_int_equal(cli_pipe_answer(&pipe, 1, AWAIT_MS, &answer), MCP_E_CLOSED);
     cli_pipe_close(&pipe);
 }
 
@@ -68,7 +68,7 @@ what_came_in_time_is_no_silence(void **state)
     (void)state;
     sh(&pipe, "echo '" ANSWER "'; cat");
     ready = (struct pollfd){.fd = pipe.out, .events = POLLIN};
-    assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
+    assert_int_equal(poll(&ready, 1, AWAIT_MS), 1);
     assert_int_equal(cli_pipe_answer(&pipe, 1, 0, &answer), 0);
     mcp_doc_free(answer);
     cli_pipe_close(&pipe);
@@ -81,9 +81,9 @@ the_end_of_its_input_ends_it(void **state)
 
     (void)state;
     sh(&pipe, "cat; printf 'no newline'; echo oops >&2; exit 3");
-    assert_true(cli_pipe_say(&pipe, "{}", PATIENCE_MS));
+    assert_true(cli_pipe_say(&pipe, "{}", AWAIT_MS));
     cli_pipe_end_input(&pipe);
-    assert_true(cli_pipe_wait(&pipe, PATIENCE_MS));
+    assert_true(cli_pipe_wait(&pipe, AWAIT_MS));
     assert_int_equal(WEXITSTATUS(pipe.status), 3);
     assert_int_equal(pipe.foreign, 2);
     assert_int_equal(pipe.error_bytes, 5);
@@ -149,7 +149,7 @@ its_environment_and_folder_are_as_told(void **state)
 
     (void)state;
     assert_int_equal(cli_pipe_open(&pipe, argv, env, "/", NULL, &err), 0);
-    assert_int_equal(cli_pipe_ask(&pipe, "{}", 1, PATIENCE_MS, &answer), 0);
+    assert_int_equal(cli_pipe_ask(&pipe, "{}", 1, AWAIT_MS, &answer), 0);
     mcp_doc_free(answer);
     cli_pipe_close(&pipe);
 }
@@ -165,7 +165,7 @@ of_two_with_one_name_the_last_counts(void **state)
 
     (void)state;
     assert_int_equal(cli_pipe_open(&pipe, argv, env, NULL, NULL, &err), 0);
-    assert_true(cli_pipe_wait(&pipe, PATIENCE_MS));
+    assert_true(cli_pipe_wait(&pipe, AWAIT_MS));
     assert_string_equal(pipe.first_foreign, "2");
     cli_pipe_close(&pipe);
 }

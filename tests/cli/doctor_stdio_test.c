@@ -36,7 +36,7 @@ examine(struct rig *rig, const char *script, int64_t exit_ms)
     rig->doctor.cli = &rig->cli;
     rig->doctor.target.kind = CLI_TARGET_COMMAND;
     rig->doctor.target.argv = rig->argv;
-    rig->doctor.timeout_ms = PATIENCE_MS;
+    rig->doctor.timeout_ms = AWAIT_MS;
     rig->doctor.exit_ms = exit_ms;
     rig->doctor.orphan_ms = exit_ms;
     for (int i = 0; cli_stdio_checks[i].title; i++)
@@ -72,7 +72,7 @@ a_good_program_passes_all(void **state)
     struct rig rig;
 
     (void)state;
-    examine(&rig, NULL, PATIENCE_MS);
+    examine(&rig, NULL, AWAIT_MS);
     for (int i = 0; cli_stdio_checks[i].title; i++)
         assert_int_equal(rig.findings[i].verdict, CLI_PASS);
     assert_found(&rig, "stdio.answers", CLI_PASS, "both eras");
@@ -119,7 +119,7 @@ a_program_that_ends_at_once_is_told_so(void **state)
     struct rig rig;
 
     (void)state;
-    examine(&rig, "exit 3", PATIENCE_MS);
+    examine(&rig, "exit 3", AWAIT_MS);
     assert_found(&rig, "stdio.answers", CLI_FAIL, "ended before it answered");
     assert_found(&rig, "stdio.answers", CLI_FAIL, "status 3");
     assert_found(&rig, "stdio.ping", CLI_SKIP, "no handshake");
@@ -176,7 +176,7 @@ a_status_and_a_long_log_are_warnings(void **state)
     struct rig rig;
 
     (void)state;
-    examine(&rig, script, PATIENCE_MS);
+    examine(&rig, script, AWAIT_MS);
     assert_found(&rig, "stdio.eof", CLI_WARN, "status 7");
     assert_found(&rig, "stdio.stderr", CLI_WARN, "150000 bytes");
     assert_found(&rig, "stdio.term", CLI_PASS, "SIGTERM ends it");
@@ -190,7 +190,7 @@ the_signal_that_ended_a_program_is_told(void **state)
     struct rig rig;
 
     (void)state;
-    examine(&rig, "kill -11 $$", PATIENCE_MS);
+    examine(&rig, "kill -11 $$", AWAIT_MS);
     assert_found(&rig, "stdio.answers", CLI_FAIL, "by signal 11");
     rig_done(&rig);
 }
@@ -212,7 +212,7 @@ who_died_of_a_malformed_line_is_blamed_once(void **state)
     struct rig rig;
 
     (void)state;
-    examine(&rig, script, PATIENCE_MS);
+    examine(&rig, script, AWAIT_MS);
     assert_found(&rig, "stdio.malformed", CLI_FAIL, "closed");
     assert_found(&rig, "stdio.eof", CLI_SKIP, "had ended");
     rig_done(&rig);
@@ -228,7 +228,7 @@ who_answers_with_an_error_is_not_silent(void **state)
     examine(&rig,
             "while read -r l; do echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
             "{\"code\":-32603,\"message\":\"the key is not set\"}}'; done",
-            PATIENCE_MS);
+            AWAIT_MS);
     assert_found(&rig, "stdio.answers", CLI_FAIL,
                  "refuses initialize: -32603, the key is not set");
     assert_false(rig.doctor.is_silent);
@@ -236,7 +236,7 @@ who_answers_with_an_error_is_not_silent(void **state)
     examine(&rig,
             "while read -r l; do echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}'; "
             "done",
-            PATIENCE_MS);
+            AWAIT_MS);
     assert_found(&rig, "stdio.answers", CLI_FAIL, "initialize names no version");
     assert_false(rig.doctor.is_silent);
     rig_done(&rig);

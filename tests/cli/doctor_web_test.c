@@ -22,7 +22,7 @@ rig_open(struct rig *rig, const char *url)
     memset(rig, 0, sizeof(*rig));
     rig->doctor.cli = &rig->cli;
     rig->doctor.target.kind = CLI_TARGET_URL;
-    rig->doctor.timeout_ms = PATIENCE_MS;
+    rig->doctor.timeout_ms = AWAIT_MS;
     assert_true(cli_url_read(url, &rig->doctor.url));
 }
 

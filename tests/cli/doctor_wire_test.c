@@ -29,7 +29,7 @@ bytes_go_and_come_as_they_are(void **state)
 {
     static const char request[] = "GARBAGE of mine\r\n\r\n";
     struct canned canned = {.answers = {"and of theirs"}};
-    const struct cli_way way = {.timeout_ms = PATIENCE_MS};
+    const struct cli_way way = {.timeout_ms = AWAIT_MS};
     struct cli_wire wire;
     mcp_error err;
     char came[64];
@@ -49,7 +49,7 @@ static void
 nobody_there_is_told_apart_from_silence(void **state)
 {
     struct canned canned = {.answers = {NULL}};
-    const struct cli_way way = {.timeout_ms = PATIENCE_MS}, soon = {.timeout_ms = 1};
+    const struct cli_way way = {.timeout_ms = AWAIT_MS}, soon = {.timeout_ms = 1};
     struct cli_wire wire;
     mcp_error err;
     char came[64];
@@ -71,7 +71,7 @@ static void
 the_end_of_the_scope_ends_a_wait(void **state)
 {
     struct canned canned = {.answers = {NULL}};
-    struct cli_way way = {.timeout_ms = PATIENCE_MS};
+    struct cli_way way = {.timeout_ms = AWAIT_MS};
     struct cli_wire wire;
     mcp_error err;
     char came[64];
@@ -90,7 +90,7 @@ the_end_of_the_scope_ends_a_wait(void **state)
 static void
 who_vouches_for_a_server_is_looked_at(void **state)
 {
-    struct cli_way way = {.timeout_ms = PATIENCE_MS};
+    struct cli_way way = {.timeout_ms = AWAIT_MS};
     struct cli_wire wire;
     struct tls_pair pair;
     const char *url;
@@ -103,7 +103,7 @@ who_vouches_for_a_server_is_looked_at(void **state)
     way.ca = pair.certificate;
     assert_int_equal(cli_wire_open(&wire, url, &way, &err), 0);
     cli_wire_close(&wire);
-    way = (struct cli_way){.timeout_ms = PATIENCE_MS, .insecure = true};
+    way = (struct cli_way){.timeout_ms = AWAIT_MS, .insecure = true};
     assert_int_equal(cli_wire_open(&wire, url, &way, &err), 0);
     cli_wire_close(&wire);
     probe_stop();

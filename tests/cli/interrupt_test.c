@@ -88,7 +88,7 @@ it_ends_what_is_being_shown(void **state)
     running = start_mcpctl((const char *const[]){"call", PROBE, "echo", word, NULL},
                            NULL);
     began = (struct pollfd){.fd = running.out, .events = POLLIN};
-    assert_int_equal(poll(&began, 1, PATIENCE_MS), 1);
+    assert_int_equal(poll(&began, 1, AWAIT_MS), 1);
     assert_int_equal(kill(running.pid, SIGINT), 0);
     (void)running_until(running.err, "canceled; the rest is not shown");
     ran = running_end(&running);

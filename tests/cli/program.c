@@ -202,7 +202,7 @@ running_until(int fd, const char *text)
     data[0] = '\0';
     while (!strstr(data, text)) {
         assert_true(length < sizeof(data) - 1);
-        assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
+        assert_int_equal(poll(&ready, 1, AWAIT_MS), 1);
         n = read(fd, data + length, 1); /* no more than is asked for */
         if (n <= 0)
             fail_msg("it ended without \"%s\": %s", text, data);
@@ -220,7 +220,7 @@ gather(const int fds[2], char *texts[2])
     size_t lengths[2] = {0, 0};
 
     while (ready[0].fd >= 0 || ready[1].fd >= 0) {
-        assert_true(poll(ready, 2, PATIENCE_MS) > 0);
+        assert_true(poll(ready, 2, AWAIT_MS) > 0);
         for (int i = 0; i < 2; i++) {
             ssize_t n;
 
@@ -359,7 +359,7 @@ probe_unix(const char *path)
     probe_start((const char *const[]){PROBE, "--unix", path, NULL});
     assert_true(strlen(path) < sizeof(address.sun_path));
     (void)memcpy(address.sun_path, path, strlen(path) + 1);
-    for (int waited = 0; waited < PATIENCE_MS; waited += 5) {
+    for (int waited = 0; waited < AWAIT_MS; waited += 5) {
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0) {
             close(fd);
@@ -403,7 +403,7 @@ has_all(const char *text, const char *const *texts)
 void
 await_stats(const char *target, const char *const *texts)
 {
-    for (int waited = 0; waited < PATIENCE_MS; waited += 20) {
+    for (int waited = 0; waited < AWAIT_MS; waited += 20) {
         struct ran ran = RUN("call", target, "stats");
         bool found = ran.code == 0 && has_all(ran.out, texts);
 

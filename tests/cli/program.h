@@ -1,7 +1,7 @@
 /*
  * program.h - mcpctl itself, run as a user would run it
  *
- * Everything asserts, and nothing waits longer than PATIENCE_MS.
+ * Everything asserts, and nothing waits longer than AWAIT_MS.
  */
 #ifndef TESTS_CLI_PROGRAM_H
 #define TESTS_CLI_PROGRAM_H
@@ -10,7 +10,6 @@
 
 #include "support/test.h"
 
-#define PATIENCE_MS 60000 /* how long anything may take that should happen at once */
 /* In each test of mcpctl it has as long for each step, and so have its servers: a busy
  * machine is no fault of theirs. See cli/times.h. */
 #define PATIENT_TIMES                                                               \

@@ -235,7 +235,7 @@ a_second_signal_kills_a_server_that_is_not_ready_and_all_that_it_started(void **
     ran = running_end(&running);
     assert_int_equal(ran.code, CLI_CANCELED);
     ran_done(&ran);
-    for (int ms = 0; ms < PATIENCE_MS && is_alive(pid); ms++)
+    for (int ms = 0; ms < AWAIT_MS && is_alive(pid); ms++)
         (void)poll(NULL, 0, 1);
     assert_false(is_alive(pid));
 }

@@ -62,7 +62,7 @@ elicit_slowly(mcp_request *req, mcp_result *out, void *arg)
 
     (void)out, (void)arg;
     atomic_fetch_add(&user->asked, 1);
-    r = mcp_request_sleep(req, PATIENCE_MS);
+    r = mcp_request_sleep(req, AWAIT_MS);
     if (r == MCP_E_CANCELED)
         atomic_fetch_add(&user->told, 1);
     atomic_fetch_add(&user->returned, 1);
@@ -107,7 +107,7 @@ static void
 end_asking(mcp_call **calls, int status)
 {
     for (int i = 0; i < FIFTY; i++) {
-        assert_int_equal(mcp_call_wait(calls[i], PATIENCE_MS, NULL, NULL), status);
+        assert_int_equal(mcp_call_wait(calls[i], AWAIT_MS, NULL, NULL), status);
         mcp_call_free(calls[i]);
     }
 }

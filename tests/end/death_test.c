@@ -110,8 +110,7 @@ M14_M23_B22_B35_kill_of_the_server_ends_every_call_at_once(void **state)
     start_hanging(&p, calls);
     assert_int_equal(kill(pid, SIGKILL), 0);
     for (int i = 0; i < MANY; i++)
-        assert_int_equal(mcp_call_wait(calls[i], PATIENCE_MS, NULL, NULL),
-                         MCP_E_CLOSED);
+        assert_int_equal(mcp_call_wait(calls[i], AWAIT_MS, NULL, NULL), MCP_E_CLOSED);
     assert_int_equal(mcp_client_call_tool(p.client, "echo", "{\"text\":\"hello\"}",
                                           NULL, NULL, NULL),
                      MCP_E_CLOSED);
@@ -130,7 +129,7 @@ M14_M23_B22_B35_kill_of_the_server_ends_every_call_at_once(void **state)
 static void
 M21_calls_into_a_dead_pipe_kill_nobody(void **state)
 {
-    mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = PATIENCE_MS);
+    mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = AWAIT_MS);
     struct probe p;
     pid_t pid;
 
@@ -359,7 +358,7 @@ M17_F29_a_signal_ends_a_server_on_a_socket_with_clients_attached(void **state)
     raw_connect(&raw, s.path, era);
     raw_expect_alive(&raw);
     probe_socket_close(&s);
-    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), MCP_E_PEER);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_PEER);
     assert_int_equal(mcp_call_error(call)->rpc_code, closed_code(era));
     assert_int_equal(
         mcp_client_call_tool(p.client, "echo", "{\"text\":\"\"}", NULL, NULL, NULL),

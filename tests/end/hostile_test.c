@@ -464,7 +464,7 @@ flood_run(void *user)
         struct pollfd poll_fd = {.fd = f->raw.in, .events = POLLIN | POLLOUT};
         ssize_t n;
 
-        if (poll(&poll_fd, 1, PATIENCE_MS) < 1)
+        if (poll(&poll_fd, 1, AWAIT_MS) < 1)
             break;
         if (poll_fd.revents & POLLIN)
             open = flood_read(f);
@@ -479,7 +479,7 @@ flood_run(void *user)
     while (open) {
         struct pollfd poll_fd = {.fd = f->raw.in, .events = POLLIN};
 
-        open = poll(&poll_fd, 1, PATIENCE_MS) == 1 && flood_read(f);
+        open = poll(&poll_fd, 1, AWAIT_MS) == 1 && flood_read(f);
     }
     return NULL;
 }
@@ -497,7 +497,7 @@ C6_F28_who_floods_does_not_keep_others_waiting(void **state)
 {
     const mcp_client_options me = MCP_CLIENT_OPTIONS(.name = "test", .version = "1.0",
                                                      .era = era_of(state),
-                                                     .timeout_ms = PATIENCE_MS);
+                                                     .timeout_ms = AWAIT_MS);
     struct flood f = {.asked = 0};
     struct probe_socket s;
     pthread_t thread;

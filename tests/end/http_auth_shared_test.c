@@ -88,7 +88,7 @@ peer_said(struct peer *p)
     struct pollfd watched = {.fd = p->out, .events = POLLIN};
     char text[256] = "";
 
-    assert_int_equal(poll(&watched, 1, 60000), 1);
+    assert_int_equal(poll(&watched, 1, AWAIT_MS), 1);
     assert_true(read(p->out, text, 1) == 1);
     if (text[0] != '.') {
         (void)!read(p->out, text + 1, sizeof(text) - 2);

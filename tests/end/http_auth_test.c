@@ -158,7 +158,7 @@ static void
 a_token_that_ends_is_renewed(void **state)
 {
     struct auth_rig rig;
-    int64_t end = raw_now_ms() + RAW_BOUND_MS;
+    int64_t end = raw_now_ms() + AWAIT_MS;
 
     rig_open(&rig, ERA, &ISSUER_OPTIONS(.told = 1));
     rig_connect(&rig, HEADLESS(.scope = "read"));

@@ -253,7 +253,7 @@ B23_D19_frames_then_delete_then_the_sockets(void **state)
     rig_quiet(&p->r); /* no DELETE before they are accepted */
     for (int i = 0; i < 2; i++)
         rig_say(&frames[i], "202 Accepted", NULL, "");
-    assert_true(http_script_is_visited(&p->r.s, RIG_BOUND_MS));
+    assert_true(http_script_is_visited(&p->r.s, AWAIT_MS));
     assert_true(visit_is_there(&v));
     assert_true(visit_is_there(&w));
     rig_take_delete(&p->r, "405 Method Not Allowed");

@@ -98,7 +98,7 @@ answers_come(void *user)
         for (int i = 0; i < ANSWERED_AT_ONCE; i++) {
             (void)snprintf(expected, sizeof(expected), "no. %d", from + i);
             reply = NULL;
-            if (mcp_call_wait(calls[i], PATIENCE_MS, &reply, &err) == 0 &&
+            if (mcp_call_wait(calls[i], AWAIT_MS, &reply, &err) == 0 &&
                 strcmp(mcp_reply_text(reply), expected) == 0)
                 m->answered++;
             mcp_reply_free(reply);
@@ -150,7 +150,7 @@ calls_abort(struct many *m)
             continue;
         }
         assert_int_equal(mcp_call_cancel(call, NULL), 0);
-        assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), MCP_E_CANCELED);
+        assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_CANCELED);
         mcp_call_free(call);
     }
 }

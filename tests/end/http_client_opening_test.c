@@ -416,7 +416,7 @@ E3_a_call_ends_while_a_name_is_looked_up(void **state)
         mcp_client_start(c.client, "x/any", NULL, &cause->opt, NULL, NULL, &c.call), 0);
     RIG_UNTIL(gate_count() == 1);
     cause->strike(&c);
-    assert_int_equal(mcp_call_wait(c.call, RIG_BOUND_MS, NULL, NULL), cause->status);
+    assert_int_equal(mcp_call_wait(c.call, AWAIT_MS, NULL, NULL), cause->status);
     assert_int_equal(gate_count(), 1); /* nobody waited for it */
     mcp_call_free(c.call);
     mcp_client_free(c.client);

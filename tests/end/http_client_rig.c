@@ -479,7 +479,7 @@ rig_fails(struct rig_call *c, int status, int http, const char *why)
     mcp_error err = {0};
 
     call_ends(c, status);
-    assert_int_equal(mcp_call_wait(c->call, RIG_BOUND_MS, NULL, &err), status);
+    assert_int_equal(mcp_call_wait(c->call, AWAIT_MS, NULL, &err), status);
     assert_int_equal(err.http_status, http);
     if (!strstr(err.message, why))
         fail_msg("not \"%s\": %s", why, err.message);

@@ -40,7 +40,6 @@ enum {
     CELLS_ALL = CELL_MODERN | CELLS_LEGACY
 };
 
-#define RIG_BOUND_MS 60000   /* for what comes at once, on a machine that is busy */
 #define RIG_LONG_MS 86400000 /* of the client's clock: no test lets so much pass */
 #define RIG_SESSION "session-1"
 
@@ -75,7 +74,7 @@ struct rig {
 /* Wait until a condition holds; the test fails if it does not in time. */
 #define RIG_UNTIL(condition)                             \
     do {                                                 \
-        int64_t rig_end_ = rig_now_ms() + RIG_BOUND_MS;  \
+        int64_t rig_end_ = rig_now_ms() + AWAIT_MS;      \
                                                          \
         while (!(condition)) {                           \
             if (rig_now_ms() > rig_end_)                 \

@@ -238,7 +238,7 @@ expect_end(struct rig_call *c, const struct row *row)
     if (row->status == 0) {
         rig_ends(c, 0, row->why);
     } else if (row->status == MCP_E_PEER) {
-        assert_int_equal(mcp_call_wait(c->call, RIG_BOUND_MS, NULL, &err), MCP_E_PEER);
+        assert_int_equal(mcp_call_wait(c->call, AWAIT_MS, NULL, &err), MCP_E_PEER);
         assert_int_equal(err.rpc_code, row->http);
         assert_int_equal(err.http_status, 0);
         rig_ends(c, MCP_E_PEER, NULL);

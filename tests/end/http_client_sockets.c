@@ -105,7 +105,7 @@ rig_block(struct rig *r)
     assert_true(fd >= 0);
     http_script_listen(&r->s, 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-    assert_true(http_script_is_visited(&r->s, RIG_BOUND_MS));
+    assert_true(http_script_is_visited(&r->s, AWAIT_MS));
     return fd;
 }
 

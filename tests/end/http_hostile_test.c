@@ -499,7 +499,7 @@ C6_clients_that_never_finish_their_head_are_turned_away(void **state)
     before = http_probe_stats(&p);
     for (int i = 0; i < SLOW; i++)
         http_probe_open(&p, &slow[i]);
-    while (open > 0 && now_ms() - start < PATIENCE_MS) { /* a byte now and then */
+    while (open > 0 && now_ms() - start < AWAIT_MS) { /* a byte now and then */
         open = 0;
         for (int i = 0; i < SLOW; i++)
             if (http_wait(&slow[i], 0) && http_push(&slow[i], "P", 1))

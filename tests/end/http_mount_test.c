@@ -14,8 +14,6 @@
 #include "support/messages.h"
 #include "support/test.h"
 
-#define BOUND 60000 /* ms, for what happens soon */
-
 struct example {
     pid_t pid;
     int says, logs; /* its stdout and stderr */
@@ -32,7 +30,7 @@ read_until(int fd, const char *text, char *into, size_t size)
 
     into[0] = '\0';
     while (!strstr(into, text)) {
-        assert_int_equal(poll(&watched, 1, BOUND), 1);
+        assert_int_equal(poll(&watched, 1, AWAIT_MS), 1);
         n = read(fd, into + len, size - len - 1);
         if (n <= 0)
             fail_msg("it ended without %s: %s", text, into);

@@ -1,7 +1,7 @@
 /*
  * http_probe.h - probe-server on a port of its own, and clients that speak raw HTTP
  *
- * Everything asserts, and nothing waits longer than PATIENCE_MS.
+ * Everything asserts, and nothing waits longer than AWAIT_MS.
  */
 #ifndef TESTS_END_HTTP_PROBE_H
 #define TESTS_END_HTTP_PROBE_H

@@ -122,7 +122,7 @@ static void
 await_ping(struct http_raw *h)
 {
     while (!memmem(h->data + h->start, h->len - h->start, ":", 1))
-        assert_true(http_wait(h, HTTP_PATIENCE_MS));
+        assert_true(http_wait(h, AWAIT_MS));
 }
 
 static void

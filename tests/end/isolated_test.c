@@ -134,7 +134,7 @@ static void
 rig_end(struct rig *rig, int status)
 {
     for (int i = 0; i < rig->count; i++) {
-        assert_int_equal(mcp_call_wait(rig->calls[i], PATIENCE_MS, NULL, NULL), status);
+        assert_int_equal(mcp_call_wait(rig->calls[i], AWAIT_MS, NULL, NULL), status);
         mcp_call_free(rig->calls[i]);
     }
 }

@@ -50,7 +50,7 @@ expect_event(mcp_subscription *s, const char *uri)
 {
     mcp_notice event = {0};
 
-    assert_int_equal(mcp_subscription_next(s, PATIENCE_MS, &event), 0);
+    assert_int_equal(mcp_subscription_next(s, AWAIT_MS, &event), 0);
     assert_int_equal(event.change, MCP_RESOURCE_UPDATED);
     assert_string_equal(event.uri, uri);
 }
@@ -69,7 +69,7 @@ expect_end(mcp_subscription *s, enum mcp_subscription_end how)
 {
     mcp_notice event;
 
-    assert_int_equal(mcp_subscription_next(s, PATIENCE_MS, &event), MCP_E_CLOSED);
+    assert_int_equal(mcp_subscription_next(s, AWAIT_MS, &event), MCP_E_CLOSED);
     assert_int_equal(mcp_subscription_how(s), how);
     assert_int_equal(mcp_subscription_status(s, NULL),
                      how == MCP_SUBSCRIPTION_GRACEFUL ? 0 : MCP_E_CLOSED);
@@ -175,7 +175,7 @@ open_tapped(struct probe *p, enum mcp_era era, struct tapped *tap)
     assert_int_equal(
         mcp_client_spawn(command,
                          &MCP_CLIENT_OPTIONS(.name = "test", .version = "1.0",
-                                             .era = era, .exit_ms = PATIENCE_MS),
+                                             .era = era, .exit_ms = AWAIT_MS),
                          &p->client, NULL),
         0);
 }

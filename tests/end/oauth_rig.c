@@ -153,7 +153,7 @@ oauth_rest(struct oauth *o)
 {
     mcp_server_counts counts = {.size = sizeof(counts)};
 
-    for (int i = 0; i < OAUTH_PATIENCE_MS; i++) {
+    for (int i = 0; i < AWAIT_MS; i++) {
         assert_int_equal(mcp_server_count(o->server, &counts), 0);
         if (counts.in_flight == 0 && counts.live_handlers == 0)
             return;
@@ -180,8 +180,8 @@ oauth_try(struct oauth *o, const mcp_auth_options *auth, mcp_client **ret_client
     const mcp_http_client_options http = MCP_HTTP_CLIENT_OPTIONS(.auth = auth);
     const mcp_client_options me = MCP_CLIENT_OPTIONS(.name = "client", .version = "1.0",
                                                      .allocator = &o->mem.allocator,
-                                                     .timeout_ms = OAUTH_PATIENCE_MS,
-                                                     .hello_ms = OAUTH_PATIENCE_MS,
+                                                     .timeout_ms = AWAIT_MS,
+                                                     .hello_ms = AWAIT_MS,
                                                      .on_log = print_log);
 
     return mcp_client_connect_http(o->url, &http, &me, ret_client, err);

@@ -21,8 +21,6 @@
 #include "support/issuer.h"
 #include "support/test.h"
 
-#define OAUTH_PATIENCE_MS 60000
-
 struct oauth {
     struct test_mem mem; /* of the clients */
     struct issuer *issuer;

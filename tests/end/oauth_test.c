@@ -56,7 +56,7 @@ many_calls_that_need_more_cause_one_sign_in(void **state)
             mcp_client_start_tool(client, "admin", NULL, NULL, NULL, NULL, &calls[i]),
             0);
     for (int i = 0; i < COUNT; i++) {
-        assert_int_equal(mcp_call_wait(calls[i], OAUTH_PATIENCE_MS, NULL, NULL), 0);
+        assert_int_equal(mcp_call_wait(calls[i], AWAIT_MS, NULL, NULL), 0);
         mcp_call_free(calls[i]);
     }
     assert_int_equal(issuer_counts(o.issuer).codes, 2);
@@ -77,8 +77,7 @@ a_token_is_refreshed_before_it_expires(void **state)
     oauth_open(&o, &ISSUER_OPTIONS(.told = 1), NULL);
     oauth_connect(&o, &HEADLESS, &client);
     /* one that just came is not renewed: by the clock on the wall, a second */
-    for (int i = 0; i < OAUTH_PATIENCE_MS && issuer_counts(o.issuer).refreshed == 0;
-         i++)
+    for (int i = 0; i < AWAIT_MS && issuer_counts(o.issuer).refreshed == 0; i++)
         oauth_expect(client, "whoami", issuer_url(o.issuer));
     assert_int_equal(issuer_counts(o.issuer).codes, 1);
     assert_int_equal(issuer_counts(o.issuer).refreshed, 1);
@@ -170,7 +169,7 @@ clients_that_share_a_file_lose_no_refresh_token(void **state)
                                                    NULL, NULL, &calls[i]),
                              0);
         for (int i = 0; i < CLIENTS; i++) {
-            assert_int_equal(mcp_call_wait(calls[i], OAUTH_PATIENCE_MS, NULL, NULL), 0);
+            assert_int_equal(mcp_call_wait(calls[i], AWAIT_MS, NULL, NULL), 0);
             mcp_call_free(calls[i]);
         }
     }
@@ -344,8 +343,7 @@ admin_cancel(struct oauth *o, mcp_client *client, const char *path)
     admin_begin(o, client, path, 0, &call);
     assert_true(issuer_await(o->issuer, path, before + 1));
     assert_int_equal(mcp_call_cancel(call, "enough"), 0);
-    assert_int_equal(mcp_call_wait(call, OAUTH_PATIENCE_MS, NULL, NULL),
-                     MCP_E_CANCELED);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_CANCELED);
     mcp_call_free(call);
 }
 
@@ -416,7 +414,7 @@ a_call_times_out_while_a_token_is_fetched(void **state)
     oauth_open(&o, NULL, NULL);
     oauth_connect(&o, &HEADLESS, &client);
     admin_begin(&o, client, "/token", 300, &call);
-    assert_int_equal(mcp_call_wait(call, OAUTH_PATIENCE_MS, NULL, NULL), MCP_E_TIMEOUT);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_TIMEOUT);
     mcp_call_free(call);
     issuer_release(o.issuer);
     oauth_expect(client, "admin", issuer_url(o.issuer));
@@ -459,8 +457,7 @@ fifty_canceled_calls_leave_nothing(void **state)
             0);
     for (int i = 0; i < COUNT; i++) {
         assert_int_equal(mcp_call_cancel(calls[i], "enough"), 0);
-        assert_int_equal(mcp_call_wait(calls[i], OAUTH_PATIENCE_MS, NULL, NULL),
-                         MCP_E_CANCELED);
+        assert_int_equal(mcp_call_wait(calls[i], AWAIT_MS, NULL, NULL), MCP_E_CANCELED);
         mcp_call_free(calls[i]);
     }
     oauth_rest(&o);

@@ -36,7 +36,7 @@ calls_in_flight_are_answered_each_with_its_own(void **state)
     assert_string_equal(mcp_reply_text(reply), "at once");
     mcp_reply_free(reply);
     atomic_store(&b.gate.open, true);
-    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, &reply, NULL), 0);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, &reply, NULL), 0);
     assert_string_equal(mcp_reply_text(reply), "waited");
     mcp_reply_free(reply);
     mcp_call_free(call);
@@ -76,7 +76,7 @@ what_a_handler_logs_is_heard_while_it_runs(void **state)
         assert_int_equal(atomic_load(&b.severities[i]), said[i]);
     assert_int_equal(mcp_call_wait(call, 0, NULL, NULL), MCP_E_AGAIN);
     atomic_store(&b.gate.open, true);
-    assert_int_equal(mcp_call_wait(call, RAW_BOUND_MS, NULL, NULL), 0);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), 0);
     mcp_call_free(call);
     both_close(&b);
 }

@@ -37,7 +37,7 @@ rogue_child(struct probe *p)
 static mcp_client_options
 quick_options(void)
 {
-    return MCP_CLIENT_OPTIONS(.exit_ms = 50, .term_ms = 50, .kill_ms = PATIENCE_MS);
+    return MCP_CLIENT_OPTIONS(.exit_ms = 50, .term_ms = 50, .kill_ms = AWAIT_MS);
 }
 
 static void
@@ -79,7 +79,7 @@ static void
 M7_M8_a_server_with_much_to_say_at_its_end_is_heard_out(void **state)
 {
     mcp_client_options opt = MCP_CLIENT_OPTIONS(.era = era_of(state),
-                                                .exit_ms = PATIENCE_MS);
+                                                .exit_ms = AWAIT_MS);
     char said[256];
     struct probe p;
     int err[2];
@@ -428,7 +428,7 @@ every_function_fails_in_a_forked_process_and_the_client_lives_on(void **state)
     probe_expect(&p, "plain", "{}", "done");
     assert_int_equal(mcp_call_wait(call, 1, NULL, NULL), MCP_E_AGAIN);
     probe_close(&p);
-    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), MCP_E_CLOSED);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_CLOSED);
     mcp_call_free(call);
     expect_no_children();
 }

@@ -109,7 +109,7 @@ wait_until(bool (*is_true)(void *user), void *user)
 {
     const struct timespec moment = {0, 2000000};
 
-    for (int waited = 0; waited < PATIENCE_MS; waited += 2) {
+    for (int waited = 0; waited < AWAIT_MS; waited += 2) {
         if (is_true(user))
             return;
         nanosleep(&moment, NULL);

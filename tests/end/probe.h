@@ -6,8 +6,6 @@
 
 #include <mcp/client.h>
 
-#define PATIENCE_MS 60000 /* how long anything may take that should happen at once */
-
 /* What probe-server's `stats` says. */
 struct probe_stats {
     int64_t live_handlers, started, completed, canceled;

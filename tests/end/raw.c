@@ -136,7 +136,7 @@ raw_wait(int fd, short events)
 {
     struct pollfd poll_fd = {.fd = fd, .events = events};
 
-    if (poll(&poll_fd, 1, PATIENCE_MS) != 1)
+    if (poll(&poll_fd, 1, AWAIT_MS) != 1)
         fail_msg("the server is silent");
 }
 
@@ -282,7 +282,7 @@ raw_write(struct raw *raw, const void *bytes, size_t len)
                                 {.fd = raw->out, .events = POLLIN}};
         ssize_t n;
 
-        if (poll(both, 2, PATIENCE_MS) < 1)
+        if (poll(both, 2, AWAIT_MS) < 1)
             fail_msg("the server does not read");
         if (both[1].revents != 0)
             assert_true(raw_fill(raw));

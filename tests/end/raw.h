@@ -1,7 +1,7 @@
 /*
  * raw.h - a peer without the library: bytes against a server, and processes that end
  *
- * Everything asserts, and nothing waits longer than PATIENCE_MS.
+ * Everything asserts, and nothing waits longer than AWAIT_MS.
  */
 #ifndef TESTS_END_RAW_H
 #define TESTS_END_RAW_H

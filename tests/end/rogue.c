@@ -564,7 +564,7 @@ rogue_try(const char *name, mcp_client_options *opt, mcp_client **ret_client)
     opt->name = "test";
     opt->version = "1.0";
     opt->quiet = opt->stderr_fd == 0;
-    opt->timeout_ms = PATIENCE_MS;
+    opt->timeout_ms = AWAIT_MS;
     return mcp_client_spawn(rogue_command(name), opt, ret_client, NULL);
 }
 

@@ -119,7 +119,7 @@ on_progress(mcp_call *call, double progress, double total, const char *message,
 static mcp_call *
 start(struct probe *p, const char *tool, struct ending *ending)
 {
-    mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = PATIENCE_MS,
+    mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = AWAIT_MS,
                                             .on_progress = on_progress, .user = ending);
     mcp_call *call = NULL;
 
@@ -138,7 +138,7 @@ A16_an_answer_given_twice_counts_once(void **state)
 
     open_plain(&p, state);
     call = start(&p, "twice", &ending);
-    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), 0);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), 0);
     probe_expect(&p, "plain", "{}", "done");
     rogue_expect_seen(&p, "twice plain");
     probe_close(&p);
@@ -223,8 +223,8 @@ B20_B14_an_answer_after_a_cancel_is_dropped(void **state)
     snprintf(words, sizeof(words), "late cancel:%s plain", mcp_call_id(call));
     wait_until(has_progress, &ending); /* it has arrived */
     assert_int_equal(mcp_call_cancel(call, "enough"), 0);
-    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), MCP_E_CANCELED);
-    assert_int_equal(mcp_call_flush(call, PATIENCE_MS), 0);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_CANCELED);
+    assert_int_equal(mcp_call_flush(call, AWAIT_MS), 0);
     assert_int_equal(mcp_call_cancel(call, "again"), MCP_E_STATE);
     probe_expect(&p, "plain", "{}", "done");
     rogue_expect_seen(&p, words);
@@ -249,7 +249,7 @@ B3_B20_B30_an_answer_after_a_timeout_is_dropped(void **state)
         mcp_client_start_tool(p.client, "late", "{}", &opt, NULL, NULL, &call), 0);
     virtual_clock_pass(&clock, 0); /* the loop has turned: it has been sent */
     virtual_clock_pass(&clock, HOUR_MS);
-    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), MCP_E_TIMEOUT);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_TIMEOUT);
     mcp_call_free(call);
     probe_expect(&p, "plain", "{}", "done");
     rogue_expect_seen(&p, "late cancel:4711 plain");
@@ -267,7 +267,7 @@ I10_I11_progress_of_nobody_reaches_nobody(void **state)
 
     open_plain(&p, state);
     call = start(&p, "progress", &ending);
-    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), 0);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), 0);
     probe_expect(&p, "plain", "{}", "done");
     rogue_expect_seen(&p, "progress plain");
     probe_close(&p);
@@ -314,8 +314,7 @@ expect_gone_after(void **state, const char *tool)
     calls[0] = start(&p, "mute", &first);
     calls[1] = start(&p, tool, &second);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(mcp_call_wait(calls[i], PATIENCE_MS, NULL, NULL),
-                         MCP_E_CLOSED);
+        assert_int_equal(mcp_call_wait(calls[i], AWAIT_MS, NULL, NULL), MCP_E_CLOSED);
     assert_int_equal(mcp_client_call_tool(p.client, "plain", "{}", NULL, NULL, NULL),
                      MCP_E_CLOSED);
     assert_int_equal(mcp_client_notify(p.client, "notifications/any", NULL), 0);
@@ -390,16 +389,16 @@ B6_B7_B8_what_never_left_is_withdrawn_and_what_began_to_leave_is_canceled(void *
 
     open_plain(&p, state);
     probe_expect(&p, "stop", "{}", "done");
-    first = start_big(&p, "plain", PATIENCE_MS, &began);
-    second = start_big(&p, "mute", PATIENCE_MS, &waits);
+    first = start_big(&p, "plain", AWAIT_MS, &began);
+    second = start_big(&p, "mute", AWAIT_MS, &waits);
     snprintf(words, sizeof(words), "stop plain cancel:%s", mcp_call_id(first));
     expect_a_turn(&p);
     assert_int_equal(mcp_call_cancel(second, NULL), 0);
     assert_int_equal(mcp_call_cancel(first, NULL), 0);
-    assert_int_equal(mcp_call_wait(second, PATIENCE_MS, NULL, NULL), MCP_E_CANCELED);
-    assert_int_equal(mcp_call_wait(first, PATIENCE_MS, NULL, NULL), MCP_E_CANCELED);
+    assert_int_equal(mcp_call_wait(second, AWAIT_MS, NULL, NULL), MCP_E_CANCELED);
+    assert_int_equal(mcp_call_wait(first, AWAIT_MS, NULL, NULL), MCP_E_CANCELED);
     rogue_go_on(&p);
-    assert_int_equal(mcp_call_flush(first, PATIENCE_MS), 0);
+    assert_int_equal(mcp_call_flush(first, AWAIT_MS), 0);
     rogue_expect_seen(&p, words);
     probe_close(&p);
     mcp_call_free(first);
@@ -423,14 +422,13 @@ I2_B10_F31_a_server_that_never_reads_holds_nobody(void **state)
         calls[i] = start_big(&p, "plain", 100, &endings[i]);
     calls[2] = start_big(&p, "plain", MCP_TIMEOUT_NONE, &endings[2]);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(mcp_call_wait(calls[i], PATIENCE_MS, NULL, NULL),
-                         MCP_E_TIMEOUT);
+        assert_int_equal(mcp_call_wait(calls[i], AWAIT_MS, NULL, NULL), MCP_E_TIMEOUT);
     /* the first began to leave, and its cancel cannot: that is bounded; the second is
      * gone without a trace */
     assert_int_equal(mcp_call_flush(calls[0], 50), MCP_E_TIMEOUT);
     assert_int_equal(mcp_call_flush(calls[1], 50), 0);
     probe_close(&p); /* with one more in its queue */
-    assert_int_equal(mcp_call_wait(calls[2], PATIENCE_MS, NULL, NULL), MCP_E_CLOSED);
+    assert_int_equal(mcp_call_wait(calls[2], AWAIT_MS, NULL, NULL), MCP_E_CLOSED);
     for (int i = 0; i < 3; i++)
         mcp_call_free(calls[i]);
 }
@@ -446,7 +444,7 @@ B32_freeing_calls_to_a_server_that_never_reads_returns(void **state)
     rogue_open(&p, "plain", &opt);
     probe_expect(&p, "stop", "{}", "done");
     for (int i = 0; i < 20; i++)
-        mcp_call_free(start_big(&p, "plain", PATIENCE_MS, &endings[i]));
+        mcp_call_free(start_big(&p, "plain", AWAIT_MS, &endings[i]));
     for (int i = 0; i < 20; i++)
         assert_int_equal(atomic_load(&endings[i].count), 0);
     rogue_go_on(&p);

@@ -172,7 +172,7 @@ neighbor_end(struct rig *rig, const char *tool, mcp_call *neighbor)
     mcp_reply *reply = NULL;
 
     rig_works(rig, tool);
-    assert_int_equal(mcp_call_wait(neighbor, PATIENCE_MS, &reply, NULL), 0);
+    assert_int_equal(mcp_call_wait(neighbor, AWAIT_MS, &reply, NULL), 0);
     assert_string_equal(mcp_reply_text(reply), "rested");
     mcp_reply_free(reply);
     mcp_call_free(neighbor);
@@ -221,7 +221,7 @@ static void
 call_cancel(mcp_call *call)
 {
     assert_int_equal(mcp_call_cancel(call, "enough"), 0);
-    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), MCP_E_CANCELED);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_CANCELED);
     mcp_call_free(call);
 }
 
@@ -305,7 +305,7 @@ M4_a_daemon_ends_after_a_call_that_failed(void **state)
 
     rig_open(&rig, state);
     call = rig_start(&rig, "rough", "daemon_and_fail", NULL);
-    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, &reply, &err), MCP_E_PEER);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, &reply, &err), MCP_E_PEER);
     mcp_call_free(call);
     expect_gone(err.message + strcspn(err.message, "123456789"));
     rig_works(&rig, "rough");

@@ -40,7 +40,7 @@ end_all(mcp_call **calls, int count, enum way way)
         if (way == BY_CANCEL)
             (void)mcp_call_cancel(calls[i], "enough"); /* MCP_E_STATE: answered */
         if (way != BY_FREE) {
-            r = mcp_call_wait(calls[i], PATIENCE_MS, NULL, NULL);
+            r = mcp_call_wait(calls[i], AWAIT_MS, NULL, NULL);
             assert_true(r == 0 || r == expected);
             abandoned += r == expected;
         }
@@ -203,7 +203,7 @@ I12_progress_comes_in_order_and_before_the_answer(void **state)
     assert_int_equal(mcp_client_start_tool(p.client, "count", "{\"to\":200}", &opt,
                                            on_done, &steps, &call),
                      0);
-    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), 0);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), 0);
     probe_close(&p); /* after which no callback runs */
     mcp_call_free(call);
     assert_true(steps.done);

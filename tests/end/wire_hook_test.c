@@ -204,8 +204,8 @@ cancel_one(struct watched *w)
                      0);
     wait_until(has_begun, w->client);
     assert_int_equal(mcp_call_cancel(call, "enough"), 0);
-    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), MCP_E_CANCELED);
-    assert_int_equal(mcp_call_flush(call, PATIENCE_MS), 0);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_CANCELED);
+    assert_int_equal(mcp_call_flush(call, AWAIT_MS), 0);
     wait_until(is_calm, w->client);
     mcp_call_free(call);
     expect_seen(w, "> {\"jsonrpc\":\"2.0\",\"id\":77,\"method\":\"tools/call\"", 1);

@@ -22,7 +22,6 @@
 
 #define MS INT64_C(1000)
 #define SECOND (1000 * MS)
-#define SOON (60 * SECOND) /* a bound for what happens at once */
 
 static bool plain = false, secure = true;
 
@@ -300,7 +299,7 @@ step(struct fixture *f)
 /* Until it is so, or the test has failed. */
 #define UNTIL(f, condition)                                           \
     do {                                                              \
-        int64_t until_ = mcpi_loop_clock() + SOON;                    \
+        int64_t until_ = mcpi_loop_clock() + AWAIT_US;                \
                                                                       \
         while (!(condition)) {                                        \
             struct pollfd fd_ = {mcpi_loop_fd((f)->loop), POLLIN, 0}; \

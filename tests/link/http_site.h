@@ -272,14 +272,14 @@ site_nap(void)
     (void)nanosleep(&little, NULL);
 }
 
-#define SITE_WAIT(condition)                                  \
-    do {                                                      \
-        int64_t until = mcpi_loop_clock() + 60 * SITE_SECOND; \
-                                                              \
-        while (!(condition)) {                                \
-            assert_true(mcpi_loop_clock() < until);           \
-            site_nap();                                       \
-        }                                                     \
+#define SITE_WAIT(condition)                          \
+    do {                                              \
+        int64_t until = mcpi_loop_clock() + AWAIT_US; \
+                                                      \
+        while (!(condition)) {                        \
+            assert_true(mcpi_loop_clock() < until);   \
+            site_nap();                               \
+        }                                             \
     } while (0)
 
 /* Our own stop: the endpoint closes, the mount with it. */

@@ -8,8 +8,6 @@
 #include "base/budget.h"
 #include "link/tls_fixture.h"
 
-#define SOON 60000000
-
 struct fixture {
     struct test_mem mem;
     struct mcpi_loop *loop;
@@ -93,8 +91,8 @@ step(struct fixture *f)
     assert_int_equal(mcpi_loop_step(f->loop), 0);
 }
 
-#define UNTIL(f, condition)                                                \
-    for (int64_t until_ = mcpi_loop_clock() + SOON; !(condition); step(f)) \
+#define UNTIL(f, condition)                                                    \
+    for (int64_t until_ = mcpi_loop_clock() + AWAIT_US; !(condition); step(f)) \
     assert_true(mcpi_loop_clock() < until_)
 
 static uv_buf_t

@@ -282,7 +282,7 @@ play_server(void)
     fd.fd = mcpi_loop_fd(r.loop);
     do
         rig_run_deaf(&r);
-    while (r.closed == 0 && poll(&fd, 1, 60000) > 0);
+    while (r.closed == 0 && poll(&fd, 1, AWAIT_MS) > 0);
     STEP(2, r.closed == 1 && r.served == 1);
     rig_close(&r);
     return 0;

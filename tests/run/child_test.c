@@ -6,9 +6,9 @@
 
 #include "run/process_fixture.h"
 
-#define SHORT 1000                /* of a step that shall end without success */
-#define LONG (PATIENCE_MS * 1000) /* of one that shall not: machines are busy */
+#define SHORT 1000 /* of a step that shall end without success */
 #define DEFAULT 2000000
+#define LONG INT64_C(3600000000) /* of a step that shall not end by its time */
 
 /* How far up the ladder has to go. */
 static const struct mcpi_child_times to_exit = {LONG, LONG, LONG};
@@ -122,7 +122,7 @@ static void
 world_run_until(struct world *world, const int *flag)
 {
     struct pollfd watched = {.fd = mcpi_loop_fd(world->loop), .events = POLLIN};
-    int64_t until = mcpi_loop_clock() + LONG;
+    int64_t until = mcpi_loop_clock() + AWAIT_US;
     int wait;
 
     while (*flag == 0) {
@@ -647,7 +647,7 @@ its_pipes_carry_bytes_and_only_our_ends_do_not_block(void **state)
     assert_true(fcntl(world.out, F_GETFD) & FD_CLOEXEC);
     assert_int_equal(write(world.in, "x", 1), 1);
     watched.fd = world.out;
-    assert_int_equal(poll(&watched, 1, PATIENCE_MS), 1);
+    assert_int_equal(poll(&watched, 1, AWAIT_MS), 1);
     assert_int_equal(read(world.out, bytes, sizeof bytes), 2);
     world_close_and_end(&world, "");
 }

@@ -14,8 +14,6 @@
 #include "support/http_script.h"
 #include "support/test.h"
 
-#define SOON 60000 /* ms: a bound for what happens at once */
-
 struct world {
     struct test_mem mem;
     struct mcpi_loop *loop;
@@ -175,7 +173,7 @@ world_close(struct world *w)
 static inline void
 world_until(struct world *w, const int *what, int count)
 {
-    int64_t until = mcpi_loop_clock() + (int64_t)SOON * 1000;
+    int64_t until = mcpi_loop_clock() + AWAIT_US;
     struct pollfd one = {.events = POLLIN};
     int ms;
 

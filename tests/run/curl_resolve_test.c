@@ -73,7 +73,7 @@ stuck_open(struct world *w, struct answer *a, int *threads)
     gate_set(false);
     world_open(w);
     answer_start_as(a, w, fetch_options("POST", "http://slow.invalid/", "{}"));
-    for (int i = 0; i < SOON && still_inside() == 0; i++) {
+    for (int i = 0; i < AWAIT_MS && still_inside() == 0; i++) {
         world_step(w, 1);
         (void)poll(NULL, 0, 1);
     }
@@ -85,7 +85,7 @@ static void
 stuck_release(int threads)
 {
     gate_set(true);
-    for (int i = 0; i < SOON && threads_alive() > threads; i++)
+    for (int i = 0; i < AWAIT_MS && threads_alive() > threads; i++)
         (void)poll(NULL, 0, 1);
     assert_int_equal(threads_alive(), threads);
 }
@@ -111,7 +111,7 @@ E3_an_abort_does_not_wait_for_a_name(void **state)
     assert_false(b.faulty);
     assert_true(still_inside() > 0);
     gate_set(true);
-    for (int i = 0; i < SOON && still_inside() > 0; i++)
+    for (int i = 0; i < AWAIT_MS && still_inside() > 0; i++)
         (void)poll(NULL, 0, 1);
     world_step(&w, 3);
     assert_int_equal(a.ended, 0);

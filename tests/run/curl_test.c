@@ -247,7 +247,7 @@ burst(struct world *w, struct visit *visits)
 static void
 until_descriptors(struct world *w, int count)
 {
-    int64_t until = mcpi_loop_clock() + (int64_t)SOON * 1000;
+    int64_t until = mcpi_loop_clock() + AWAIT_US;
     struct pollfd one = {.fd = mcpi_loop_fd(w->loop), .events = POLLIN};
     int ms;
 
@@ -355,7 +355,7 @@ an_open_stream_lets_the_loop_sleep(void **state)
     visit_read(&v);
     visit_begin_chunks(&v, "200 OK", "text/event-stream");
     world_until(&w, &a.heads, 1);
-    until = mcpi_loop_clock() + (int64_t)SOON * 1000;
+    until = mcpi_loop_clock() + AWAIT_US;
     for (ms = 0; ms >= 0 && ms <= 500;) { /* what it has begun is looked after first */
         assert_true(mcpi_loop_clock() < until);
         (void)poll(NULL, 0, ms);

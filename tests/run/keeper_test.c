@@ -17,7 +17,6 @@
 #endif
 
 #define NOBODY 65534
-#define PATIENCE_US ((int64_t)PATIENCE_MS * 1000)
 #define NOTHING "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n"
 
 /* ---- this program, executed anew ------------------------------------------------- */
@@ -172,7 +171,7 @@ await_poll(struct mcpi_process *process)
 {
     struct pollfd watched = {.fd = process->pidfd, .events = POLLIN};
 
-    assert_int_equal(poll(&watched, 1, PATIENCE_MS), 1);
+    assert_int_equal(poll(&watched, 1, AWAIT_MS), 1);
     assert_true(mcpi_process_poll(process));
     assert_false(mcpi_process_group_lives(process));
     assert_int_equal(mcpi_process_signal(process, SIGKILL), MCP_E_CLOSED);
@@ -184,7 +183,7 @@ await_end(struct mcpi_process *process)
 {
     struct pollfd watched = {.fd = process->control, .events = POLLIN};
 
-    assert_int_equal(poll(&watched, 1, PATIENCE_MS), 1);
+    assert_int_equal(poll(&watched, 1, AWAIT_MS), 1);
     (void)mcpi_process_poll(process);
     assert_true(process->ended);
 }
@@ -192,7 +191,7 @@ await_end(struct mcpi_process *process)
 static void
 done(struct mcpi_process *process)
 {
-    assert_int_equal(mcpi_process_done(process, PATIENCE_US), 0);
+    assert_int_equal(mcpi_process_done(process, AWAIT_US), 0);
     assert_true(process->exited && process->reaped);
     assert_int_equal(process->pid, 0);
     assert_int_equal(process->pidfd, -1);
@@ -530,7 +529,7 @@ it_cannot_be_started_by_hand(void **state)
         assert_string_equal(report_rest(&report),
                             "this way of starting a program is libmcp's own\n");
         await_exit(process.pid);
-        assert_int_equal(mcpi_process_done(&process, PATIENCE_US), 0);
+        assert_int_equal(mcpi_process_done(&process, AWAIT_US), 0);
         assert_int_equal(WEXITSTATUS(process.wait_status), 2);
     }
     assert_false(has_children());
@@ -700,7 +699,7 @@ M4_a_keeper_that_was_stopped_ends_all(void **state)
             assert_int_equal(mcpi_process_signal(&process, SIGKILL), 0);
             await_poll(&process);
         }
-        assert_int_equal(mcpi_process_done(&process, PATIENCE_US), 0);
+        assert_int_equal(mcpi_process_done(&process, AWAIT_US), 0);
         assert_string_equal(report_rest(&report), "");
     }
 }
@@ -717,7 +716,7 @@ M4_one_whose_begin_was_not_seen_ends_all(void **state)
     opt.start_us = -1;
     start_with(&process, opt, &report);
     assert_string_equal(report_line(&report), "in");
-    assert_int_equal(mcpi_process_done(&process, PATIENCE_US), 0);
+    assert_int_equal(mcpi_process_done(&process, AWAIT_US), 0);
     assert_string_equal(report_rest(&report), "");
 }
 
@@ -739,7 +738,7 @@ M4_a_keeper_that_is_stopped_at_its_begin_ends_all(void **state)
     r = mcpi_process_spawn(&process, &opt, NULL);
     report_given(&report);
     if (r == 0)
-        assert_int_equal(mcpi_process_done(&process, PATIENCE_US), 0);
+        assert_int_equal(mcpi_process_done(&process, AWAIT_US), 0);
     else
         assert_int_equal(r, MCP_E_TIMEOUT);
     (void)report_rest(&report); /* until nobody has it */
@@ -759,7 +758,7 @@ M4_a_keeper_that_is_stopped_again_ends_all(void **state)
     opt.start_us = -1; /* it is stopped before it says so */
     start_with(&process, opt, &report);
     assert_string_equal(report_line(&report), "on");
-    assert_int_equal(mcpi_process_done(&process, PATIENCE_US), 0);
+    assert_int_equal(mcpi_process_done(&process, AWAIT_US), 0);
     assert_string_equal(report_rest(&report), "");
     assert_false(has_children());
 }
@@ -1020,7 +1019,7 @@ M11_how_it_ended_is_known_also_if_the_host_waits_for_it(void **state)
     (void)state;
     signal(SIGCHLD, SIG_IGN);
     start(&process, HELPER("exit:6"), &report);
-    for (int i = 0; i < PATIENCE_MS && !mcpi_process_poll(&process); i++)
+    for (int i = 0; i < AWAIT_MS && !mcpi_process_poll(&process); i++)
         poll(NULL, 0, 1);
     assert_true(process.exited && process.reaped && process.ended);
     assert_int_equal(WEXITSTATUS(process.wait_status), 6);
@@ -1047,7 +1046,7 @@ M11_others_are_not_waited_for(void **state)
     start(&process, HELPER("exit:0"), &report);
     assert_string_equal(report_rest(&report), "");
     await_poll(&process);
-    assert_int_equal(mcpi_process_done(&process, PATIENCE_US), 0);
+    assert_int_equal(mcpi_process_done(&process, AWAIT_US), 0);
     assert_int_equal(waitpid(other, &status, 0), other);
     assert_int_equal(WEXITSTATUS(status), 9);
     assert_false(has_children());
@@ -1111,7 +1110,7 @@ spawn_with_memory(struct test_mem *mem, void *user)
     r = mcpi_process_spawn(&process, &opt, NULL);
     assert_int_equal(r, atomic_load(&mem->failed) > 0 ? MCP_E_NOMEM : 0);
     if (r == 0)
-        assert_int_equal(mcpi_process_done(&process, PATIENCE_US), 0);
+        assert_int_equal(mcpi_process_done(&process, AWAIT_US), 0);
     assert_false(has_children());
 }
 
@@ -1141,7 +1140,7 @@ spawn_with_limit(const struct mcpi_process_options *opt, rlim_t limit)
     r = mcpi_process_spawn(&process, opt, NULL);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     if (r == 0)
-        assert_int_equal(mcpi_process_done(&process, PATIENCE_US), 0);
+        assert_int_equal(mcpi_process_done(&process, AWAIT_US), 0);
     return r;
 }
 

@@ -10,7 +10,6 @@
 
 #include "support/test.h"
 
-#define LONG INT64_C(30000000)  /* us: a bound for what happens at once */
 #define TOO_MUCH (SIZE_MAX / 4) /* no thread has a stack of that size */
 
 struct fixture {
@@ -71,7 +70,7 @@ fixture_close(struct fixture *f)
 {
     await_idle(f);
     mcpi_lane_done(&f->lane);
-    assert_int_equal(mcpi_pool_free(f->pool, LONG), 0);
+    assert_int_equal(mcpi_pool_free(f->pool, AWAIT_US), 0);
     mcpi_loop_free(f->loop);
     pthread_mutex_destroy(&f->lock);
     test_mem_done(&f->mem);

@@ -9,8 +9,6 @@
 #include "run/loop.h"
 #include "support/test.h"
 
-#define SOON 60000 /* ms: a bound for what happens at once */
-
 struct fixture {
     struct test_mem mem;
     struct mcpi_loop *loop;

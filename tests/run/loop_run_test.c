@@ -352,7 +352,7 @@ a_post_from_another_thread_makes_the_descriptor_readable(void **state)
     step(&f);
     assert_false(is_readable(mcpi_loop_fd(f.loop), 0));
     assert_int_equal(pthread_create(&thread, NULL, post_from_thread, &a), 0);
-    assert_true(is_readable(mcpi_loop_fd(f.loop), SOON));
+    assert_true(is_readable(mcpi_loop_fd(f.loop), AWAIT_MS));
     pthread_join(thread, NULL);
     step(&f);
     assert_string_equal(f.seen, "a");
@@ -458,7 +458,7 @@ a_descriptor_watched_between_two_steps_is_not_slept_over(void **state)
     step(&f);
     assert_int_equal(mcpi_loop_timeout_ms(f.loop), -1);
     assert_int_equal(write(reader.fds[1], "x", 1), 1);
-    assert_true(is_readable(mcpi_loop_fd(f.loop), SOON));
+    assert_true(is_readable(mcpi_loop_fd(f.loop), AWAIT_MS));
     step(&f);
     assert_string_equal(f.seen, "r");
     reader_close(&reader);

@@ -11,7 +11,6 @@
 
 #include "support/test.h"
 
-#define LONG INT64_C(30000000) /* us: a bound for what happens at once */
 #define HOUR INT64_C(3600000000)
 
 struct fixture {
@@ -130,7 +129,7 @@ fixture_open(struct fixture *f, size_t workers, size_t surplus)
 static void
 fixture_close(struct fixture *f)
 {
-    assert_int_equal(mcpi_pool_free(f->pool, LONG), 0);
+    assert_int_equal(mcpi_pool_free(f->pool, AWAIT_US), 0);
     pthread_mutex_destroy(&f->lock);
     test_mem_done(&f->mem);
 }
@@ -553,7 +552,7 @@ without_threads_a_job_is_refused(void **state)
     assert_false(mcpi_pool_withdraw(f.pool, &a.job));
     assert_int_equal(counts(&f).queued, 0);
     assert_int_equal(counts(&f).threads, 0);
-    assert_int_equal(mcpi_pool_free(f.pool, LONG), 0);
+    assert_int_equal(mcpi_pool_free(f.pool, AWAIT_US), 0);
     test_mem_done(&mem);
 }
 
@@ -583,7 +582,7 @@ make_and_free(struct test_mem *mem, void *user)
 
     (void)user;
     assert_int_equal(r, atomic_load(&mem->failed) > 0 ? MCP_E_NOMEM : 0);
-    assert_int_equal(mcpi_pool_free(pool, LONG), 0);
+    assert_int_equal(mcpi_pool_free(pool, AWAIT_US), 0);
 }
 
 static void

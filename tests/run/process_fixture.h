@@ -30,7 +30,6 @@
 #include "run/process.h"
 #include "support/test.h"
 
-#define PATIENCE_MS 60000  /* for what must happen; nothing takes that long */
 #define HELPER_SECONDS 120 /* so that a test that failed leaves nobody behind */
 
 /* ---- the program --------------------------------------------------------------- */
@@ -397,7 +396,7 @@ report_byte(const struct report *report, char *ret_byte)
     int r;
 
     do {
-        r = poll(&watched, 1, PATIENCE_MS);
+        r = poll(&watched, 1, AWAIT_MS);
     } while (r < 0 && errno == EINTR);
     assert_int_equal(r, 1); /* else somebody did not report, or did not end */
     return read(report->fd, ret_byte, 1) == 1;
@@ -500,7 +499,7 @@ has_children(void)
 static inline void
 await_no_children(void)
 {
-    for (int i = 0; i < PATIENCE_MS && has_children(); i++)
+    for (int i = 0; i < AWAIT_MS && has_children(); i++)
         poll(NULL, 0, 1);
     assert_false(has_children());
 }

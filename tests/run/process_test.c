@@ -10,7 +10,6 @@
 #include "run/process_fixture.h"
 
 #define NOBODY 65534
-#define PATIENCE_US (PATIENCE_MS * 1000)
 
 static void
 start(struct mcpi_process *process, const char *const *argv, struct report *report)
@@ -34,7 +33,7 @@ await_poll(struct mcpi_process *process)
 {
     struct pollfd watched = {.fd = process->pidfd, .events = POLLIN};
 
-    assert_int_equal(poll(&watched, 1, PATIENCE_MS), 1);
+    assert_int_equal(poll(&watched, 1, AWAIT_MS), 1);
     assert_true(mcpi_process_poll(process));
 }
 
@@ -42,7 +41,7 @@ await_poll(struct mcpi_process *process)
 static void
 await_group_gone(struct mcpi_process *process)
 {
-    for (int i = 0; i < PATIENCE_MS && mcpi_process_group_lives(process); i++)
+    for (int i = 0; i < AWAIT_MS && mcpi_process_group_lives(process); i++)
         poll(NULL, 0, 1);
     assert_false(mcpi_process_group_lives(process));
 }
@@ -162,7 +161,7 @@ M1_done_kills_what_runs(void **state)
     start(&process, HELPER("ignore:15", "{", "hang", "}", "say:up", "hang"), &report);
     assert_string_equal(report_line(&report), "up");
     assert_false(mcpi_process_poll(&process));
-    assert_int_equal(mcpi_process_done(&process, PATIENCE_US), 0);
+    assert_int_equal(mcpi_process_done(&process, AWAIT_US), 0);
     assert_true(WIFSIGNALED(process.wait_status));
     assert_int_equal(WTERMSIG(process.wait_status), SIGKILL);
     assert_string_equal(report_rest(&report), "");
@@ -244,7 +243,7 @@ M4_a_witness_that_is_gone_is_not_the_last(void **state)
     assert_true(mcpi_process_group_lives(&process));
     assert_true(process.witness > 0 && process.witness != process.pid);
     syscall(SYS_kill, process.witness, SIGKILL);
-    for (int i = 0; i < PATIENCE_MS; i++) {
+    for (int i = 0; i < AWAIT_MS; i++) {
         pid_t before = process.witness;
 
         assert_true(mcpi_process_group_lives(&process));
@@ -417,7 +416,7 @@ check_recycled(bool own_proc, bool host_reaps)
     IN_FORK_CHECK(mcpi_process_spawn(&process, &opt, NULL) == 0);
     number = process.pid;
     watched.fd = process.pidfd;
-    IN_FORK_CHECK(poll(&watched, 1, PATIENCE_MS) == 1);
+    IN_FORK_CHECK(poll(&watched, 1, AWAIT_MS) == 1);
     if (host_reaps)
         IN_FORK_CHECK(waitpid(number, NULL, 0) == number);
     else
@@ -571,7 +570,7 @@ assert_lives_with_host(void)
 
     /* it dies while we wait for it */
     start(&process, HELPER("hang"), &report);
-    assert_int_equal(mcpi_process_done(&process, PATIENCE_US), 0);
+    assert_int_equal(mcpi_process_done(&process, AWAIT_US), 0);
     assert_string_equal(report_rest(&report), "");
     assert_false(has_children());
 }

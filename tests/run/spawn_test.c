@@ -421,7 +421,7 @@ the_pidfd_is_ours_and_readable_at_the_end(void **state)
     assert_int_equal(mcpi_spawn(&opt, &pid, &watched.fd, NULL), 0);
     report_given(&report);
     assert_true(fcntl(watched.fd, F_GETFD) & FD_CLOEXEC);
-    assert_int_equal(poll(&watched, 1, PATIENCE_MS), 1);
+    assert_int_equal(poll(&watched, 1, AWAIT_MS), 1);
     assert_int_equal(waitpid(pid, &status, WNOHANG), pid);
     assert_int_equal(WEXITSTATUS(status), 7);
     assert_string_equal(report_rest(&report), "");
@@ -876,7 +876,7 @@ M11_a_host_that_ignores_SIGCHLD_may_be_faster(void **state)
     for (int i = 0; i < 20; i++) {
         assert_int_equal(mcpi_spawn(&opt, &pid, &watched.fd, NULL), 0);
         if (watched.fd >= 0) {
-            assert_int_equal(poll(&watched, 1, PATIENCE_MS), 1);
+            assert_int_equal(poll(&watched, 1, AWAIT_MS), 1);
             close(watched.fd);
         }
     }

@@ -31,8 +31,7 @@ read_bytes(int count)
     char byte;
 
     for (int i = 0; i < count; i++)
-        IN_FORK_CHECK(poll(&watched, 1, PATIENCE_MS) == 1 &&
-                      read(held[0], &byte, 1) == 1);
+        IN_FORK_CHECK(poll(&watched, 1, AWAIT_MS) == 1 && read(held[0], &byte, 1) == 1);
     return 0;
 }
 
@@ -45,12 +44,12 @@ end_all(pid_t of, int *ret_status)
     int rounds = 0;
 
     while (mcpi_tree_reap(of, ret_status)) {
-        IN_FORK_CHECK(rounds++ < PATIENCE_MS);
+        IN_FORK_CHECK(rounds++ < AWAIT_MS);
         mcpi_tree_signal(SIGKILL);
         poll(NULL, 0, 1);
     }
     close(held[1]);
-    while (poll(&watched, 1, PATIENCE_MS) == 1 && read(held[0], &byte, 1) == 1)
+    while (poll(&watched, 1, AWAIT_MS) == 1 && read(held[0], &byte, 1) == 1)
         continue;
     IN_FORK_CHECK(poll(&watched, 1, 0) == 1 && read(held[0], &byte, 1) == 0);
     close(held[0]);
@@ -219,7 +218,7 @@ count_before_fences(int fences)
     char byte;
 
     while (fences > 0) {
-        if (poll(&watched, 1, PATIENCE_MS) != 1 || read(held[0], &byte, 1) != 1)
+        if (poll(&watched, 1, AWAIT_MS) != 1 || read(held[0], &byte, 1) != 1)
             return -1;
         if (byte == 'f')
             fences--;

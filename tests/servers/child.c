@@ -18,7 +18,7 @@ wait_until(bool (*is_true)(void *user), void *user)
 {
     const struct timespec moment = {0, 5000000};
 
-    for (int waited = 0; waited < CHILD_PATIENCE_MS; waited += 5) {
+    for (int waited = 0; waited < AWAIT_MS; waited += 5) {
         if (is_true(user))
             return;
         nanosleep(&moment, NULL);
@@ -71,7 +71,7 @@ child_read(int fd, char *into, size_t room, const char *text)
 
     into[0] = '\0';
     while (n > 0 && length < room - 1 && !(text && strstr(into, text))) {
-        assert_int_equal(poll(&ready, 1, CHILD_PATIENCE_MS), 1);
+        assert_int_equal(poll(&ready, 1, AWAIT_MS), 1);
         n = read(fd, into + length, room - 1 - length);
         length += n > 0 ? (size_t)n : 0;
         into[length] = '\0';

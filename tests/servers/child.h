@@ -1,7 +1,7 @@
 /*
  * child.h - a program that a test starts, reads from and waits for
  *
- * Everything asserts, and nothing waits longer than CHILD_PATIENCE_MS.
+ * Everything asserts, and nothing waits longer than AWAIT_MS.
  */
 #ifndef TESTS_SERVERS_CHILD_H
 #define TESTS_SERVERS_CHILD_H
@@ -9,9 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
-
-#define CHILD_PATIENCE_MS \
-    60000 /* PostgreSQL is set up in a second, but not everywhere */
 
 /* What of it can be read from the pipe. */
 enum child_output { CHILD_STDOUT = 1, CHILD_STDERR = 2 };

@@ -121,11 +121,11 @@ site_answer(struct site *site, const char *answer)
     struct pollfd ready = {.fd = site->listener, .events = POLLIN};
     char request[4096];
 
-    assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
+    assert_int_equal(poll(&ready, 1, AWAIT_MS), 1);
     site->fd = accept(site->listener, NULL, NULL);
     assert_true(site->fd >= 0);
     ready.fd = site->fd;
-    assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
+    assert_int_equal(poll(&ready, 1, AWAIT_MS), 1);
     assert_true(read(site->fd, request, sizeof(request)) > 0);
     assert_int_equal(write(site->fd, answer, strlen(answer)), (ssize_t)strlen(answer));
 }
@@ -137,7 +137,7 @@ site_expect_end(struct site *site)
     struct pollfd ready = {.fd = site->fd, .events = POLLIN};
     char byte;
 
-    assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
+    assert_int_equal(poll(&ready, 1, AWAIT_MS), 1);
     assert_true(read(site->fd, &byte, 1) <= 0);
 }
 
@@ -194,7 +194,7 @@ fetch_ends_as(struct holding *h, struct site *site, const char *answer,
     site_answer(site, answer);
     close(site->fd);
     site->fd = -1;
-    assert_int_equal(mcp_call_wait(h->program.call, PATIENCE_MS, &reply, NULL), 0);
+    assert_int_equal(mcp_call_wait(h->program.call, AWAIT_MS, &reply, NULL), 0);
     mcp_call_free(h->program.call);
     h->program.call = NULL;
     if (said)
@@ -245,7 +245,7 @@ balance(const struct holding *h, const char *name)
     int64_t amount;
 
     assert_int_equal(sqlite3_open(h->file, &database), SQLITE_OK);
-    assert_int_equal(sqlite3_busy_timeout(database, PATIENCE_MS), SQLITE_OK);
+    assert_int_equal(sqlite3_busy_timeout(database, AWAIT_MS), SQLITE_OK);
     assert_int_equal(sqlite3_prepare_v2(database,
                                         "SELECT balance FROM accounts WHERE name = ?",
                                         -1, &statement, NULL),
@@ -309,7 +309,7 @@ F3_who_waits_for_a_transaction_is_told_too(void **state)
     expect_heard(&h);
     assert_int_equal(mcp_call_wait(call, 0, NULL, NULL), MCP_E_AGAIN);
     assert_int_equal(mcp_call_cancel(call, NULL), 0);
-    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), MCP_E_CANCELED);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), MCP_E_CANCELED);
     mcp_call_free(call);
     assert_int_equal(sqlite3_exec(database, "ROLLBACK", NULL, NULL, NULL), 0);
     sqlite3_close(database);
@@ -386,7 +386,7 @@ F3_who_waits_for_a_lock_is_told_too(void **state)
     expect_heard(&h);
     assert_int_equal(mcp_call_wait(waiting, 0, NULL, NULL), MCP_E_AGAIN);
     assert_int_equal(mcp_call_cancel(waiting, NULL), 0);
-    assert_int_equal(mcp_call_wait(waiting, PATIENCE_MS, NULL, NULL), MCP_E_CANCELED);
+    assert_int_equal(mcp_call_wait(waiting, AWAIT_MS, NULL, NULL), MCP_E_CANCELED);
     mcp_call_free(waiting);
     assert_false(can_lock(file));
     program_end(&h.program, BY_CANCEL);

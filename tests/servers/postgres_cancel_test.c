@@ -127,7 +127,7 @@ expect_next(struct rig *rig, int i)
     mcp_reply *reply = NULL;
     const mcp_json *rows;
 
-    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, &reply, NULL), 0);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, &reply, NULL), 0);
     mcp_call_free(call);
     if (mcp_reply_is_error(reply))
         fail_msg("%d: %s", i, mcp_reply_text(reply));
@@ -152,7 +152,7 @@ a_cancel_never_strikes_the_next_query(void **state)
         call = rig_start(&rig, "query", is_short ? "SELECT pg_sleep(0.001)" : SLEEP);
         nap_us(dice(4000));
         (void)mcp_call_cancel(call, NULL);
-        r = mcp_call_wait(call, PATIENCE_MS, NULL, NULL);
+        r = mcp_call_wait(call, AWAIT_MS, NULL, NULL);
         assert_true(r == MCP_E_CANCELED || (is_short && r == 0));
         mcp_call_free(call);
         expect_next(&rig, i);
@@ -178,8 +178,8 @@ calls_wait_in_order_and_one_that_is_canceled_never_runs(void **state)
         calls[i] = rig_start(&rig, "execute",
                              formatted("INSERT INTO line (n) VALUES (%d)", i));
     assert_int_equal(mcp_call_cancel(never, NULL), 0);
-    assert_int_equal(mcp_call_wait(never, PATIENCE_MS, NULL, NULL), MCP_E_CANCELED);
-    assert_int_equal(mcp_call_flush(never, PATIENCE_MS), 0); /* before its turn comes */
+    assert_int_equal(mcp_call_wait(never, AWAIT_MS, NULL, NULL), MCP_E_CANCELED);
+    assert_int_equal(mcp_call_flush(never, AWAIT_MS), 0); /* before its turn comes */
     mcp_call_free(never);
     assert_int_equal(mcp_call_flush(first, 0), MCP_E_STATE); /* it still runs */
     assert_int_equal(mcp_call_cancel(first, NULL), 0);
@@ -228,7 +228,7 @@ a_query_beyond_the_limit_is_answered_and_stops(void **state)
 
     rig_open_limited(&rig, *state, "3");
     call = rig_start(&rig, "query", SLEEP);
-    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, &err), MCP_E_PEER);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, &err), MCP_E_PEER);
     mcp_call_free(call);
     postgres_await(busy_of(rig.application), "0");
     assert_int_equal(mcp_client_ping(rig.client, NULL, NULL), 0);
@@ -271,7 +271,7 @@ a_server_that_stops_ends_its_queries(void **state)
     postgres_await(busy_of(rig.application), "3");
     assert_int_equal(kill(pid, SIGTERM), 0);
     for (int i = 0; i < 3; i++) {
-        assert_true(mcp_call_wait(calls[i], PATIENCE_MS, NULL, NULL) < 0);
+        assert_true(mcp_call_wait(calls[i], AWAIT_MS, NULL, NULL) < 0);
         mcp_call_free(calls[i]);
     }
     postgres_await(all_of(rig.application), "0");
@@ -366,7 +366,7 @@ a_connection_that_cannot_be_canceled_is_replaced(void **state)
     rig_end(call, MCP_E_CANCELED); /* at once */
     next = rig_start(&rig, "query", "SELECT 1");
     /* 10 s until it is given up, and 2 s for a new one */
-    assert_int_equal(mcp_call_wait(next, 2 * PATIENCE_MS, &reply, NULL), 0);
+    assert_int_equal(mcp_call_wait(next, 2 * AWAIT_MS, &reply, NULL), 0);
     assert_int_equal(kill(first, SIGCONT), 0);
     assert_true(mcp_reply_is_error(reply));
     assert_non_null(strstr(mcp_reply_text(reply), "cannot be reached"));

@@ -166,7 +166,7 @@ postgres_becomes(const char *sql, const char *answer)
     char question[1024];
 
     assert_true(snprintf(question, sizeof(question), "%s", sql) < 1024);
-    for (int waited = 0; waited < PATIENCE_MS; waited += 20) {
+    for (int waited = 0; waited < AWAIT_MS; waited += 20) {
         if (strcmp(postgres_ask(question), answer) == 0)
             return true;
         nap_us(20000);
@@ -224,8 +224,8 @@ on_message(mcp_client *client, enum mcp_severity severity, const char *logger,
 void
 rig_await_hellos(int notice_count, int warning_count)
 {
-    for (int i = 0; i < PATIENCE_MS && (atomic_load(&notices) < notice_count ||
-                                        atomic_load(&warnings) < warning_count);
+    for (int i = 0; i < AWAIT_MS && (atomic_load(&notices) < notice_count ||
+                                     atomic_load(&warnings) < warning_count);
          i++)
         nap_us(1000);
     assert_int_equal(atomic_exchange(&notices, 0), notice_count);
@@ -442,7 +442,7 @@ rig_start(struct rig *rig, const char *tool, const char *sql)
 void
 rig_end(mcp_call *call, int status)
 {
-    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), status);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), status);
     mcp_call_free(call);
 }
 

@@ -1,7 +1,7 @@
 /*
  * postgres_fixture.h - a PostgreSQL of the test's own, and postgres-server on it
  *
- * Everything asserts, and nothing waits longer than PATIENCE_MS.
+ * Everything asserts, and nothing waits longer than AWAIT_MS.
  */
 #ifndef TESTS_SERVERS_POSTGRES_FIXTURE_H
 #define TESTS_SERVERS_POSTGRES_FIXTURE_H
@@ -11,8 +11,6 @@
 #include "support/test.h"
 
 #include <mcp/client.h>
-
-#define PATIENCE_MS 60000 /* for what should happen soon */
 
 /* ---- PostgreSQL; started when it is first needed -------------------------------- */
 

@@ -22,7 +22,7 @@ expect_answer(mcp_call *call)
 {
     mcp_reply *reply = NULL;
 
-    assert_int_equal(mcp_call_wait(call, PATIENCE_MS, &reply, NULL), 0);
+    assert_int_equal(mcp_call_wait(call, AWAIT_MS, &reply, NULL), 0);
     if (mcp_reply_is_error(reply))
         fail_msg("%s", mcp_reply_text(reply));
     mcp_reply_free(reply);
@@ -42,7 +42,7 @@ a_connection_that_is_terminated_costs_its_own_call(void **state)
         rig_expect(&rig, "SELECT 1", "1");
         postgres_await(formatted("%s AND " SLEEPING, all_of(rig.application)), "1");
         terminate(&rig, SLEEPING);
-        assert_int_equal(mcp_call_wait(call, PATIENCE_MS, &reply, NULL), 0);
+        assert_int_equal(mcp_call_wait(call, AWAIT_MS, &reply, NULL), 0);
         assert_true(mcp_reply_is_error(reply));
         assert_non_null(strstr(mcp_reply_text(reply), "57P01"));
         mcp_reply_free(reply);
@@ -117,7 +117,7 @@ a_restart_of_PostgreSQL_costs_the_calls_that_ran(void **state)
     postgres_await(busy_of(rig.application), "3");
     postgres_tell("stop");
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(mcp_call_wait(calls[i], PATIENCE_MS, &reply, NULL), 0);
+        assert_int_equal(mcp_call_wait(calls[i], AWAIT_MS, &reply, NULL), 0);
         assert_true(mcp_reply_is_error(reply));
         mcp_reply_free(reply);
         mcp_call_free(calls[i]);

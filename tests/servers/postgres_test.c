@@ -537,7 +537,7 @@ list_has(struct rig *rig, const char *uri)
 static void
 await_listed(struct rig *rig, const char *uri, bool is_listed)
 {
-    for (int waited = 0; waited < PATIENCE_MS; waited += 5) {
+    for (int waited = 0; waited < AWAIT_MS; waited += 5) {
         if (list_has(rig, uri) == is_listed)
             return;
         nap_us(5000);

@@ -208,7 +208,7 @@ program_kill(struct program *p)
 mcp_reply *
 program_call(struct program *p, const char *tool, const char *arguments)
 {
-    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = PATIENCE_MS);
+    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = AWAIT_MS);
     mcp_reply *reply = NULL;
     mcp_error err = {0};
     int r;
@@ -297,7 +297,7 @@ program_end(struct program *p, enum ending how)
         mcp_client_free(p->client);
         p->client = NULL;
     }
-    assert_int_equal(mcp_call_wait(p->call, PATIENCE_MS, NULL, NULL), statuses[how]);
+    assert_int_equal(mcp_call_wait(p->call, AWAIT_MS, NULL, NULL), statuses[how]);
     mcp_call_free(p->call);
     p->call = NULL;
 }

@@ -2,7 +2,7 @@
  * program.h - a program of the examples, spawned, and a client of ours
  *
  * Over stdio and on a port, in both eras. Everything asserts, and nothing waits longer
- * than PATIENCE_MS.
+ * than AWAIT_MS.
  */
 #ifndef TESTS_SERVERS_PROGRAM_H
 #define TESTS_SERVERS_PROGRAM_H
@@ -16,8 +16,6 @@
 #include "servers/child.h"
 #include "support/client_clock.h"
 #include "support/test.h"
-
-#define PATIENCE_MS 60000 /* how long anything may take that should happen at once */
 
 /* How a program is reached. */
 struct cell {

@@ -164,8 +164,7 @@ B1_fifty_cancels_at_once_leave_nothing(void **state)
     for (int i = 0; i < MANY; i++)
         assert_int_equal(mcp_call_cancel(calls[i], NULL), 0);
     for (int i = 0; i < MANY; i++) {
-        assert_int_equal(mcp_call_wait(calls[i], PATIENCE_MS, NULL, NULL),
-                         MCP_E_CANCELED);
+        assert_int_equal(mcp_call_wait(calls[i], AWAIT_MS, NULL, NULL), MCP_E_CANCELED);
         mcp_call_free(calls[i]);
     }
     program_expect(&s.program, "sh", "{\"script\":\"echo alive\"}", false, "alive");

@@ -245,7 +245,7 @@ static void
 what_it_writes_is_shown_while_it_runs(void **state)
 {
     struct shown shown = {.program = NULL};
-    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = PATIENCE_MS,
+    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = AWAIT_MS,
                                                   .on_progress = on_progress,
                                                   .user = &shown);
     mcp_reply *reply;
@@ -291,10 +291,10 @@ static void
 what_it_writes_without_end_is_cut(void **state)
 {
     struct shown shown = {.program = NULL};
-    const mcp_call_options watched = MCP_CALL_OPTIONS(.timeout_ms = PATIENCE_MS,
+    const mcp_call_options watched = MCP_CALL_OPTIONS(.timeout_ms = AWAIT_MS,
                                                       .on_progress = on_progress,
                                                       .user = &shown);
-    const mcp_call_options unwatched = MCP_CALL_OPTIONS(.timeout_ms = PATIENCE_MS);
+    const mcp_call_options unwatched = MCP_CALL_OPTIONS(.timeout_ms = AWAIT_MS);
     int64_t before, kept;
     struct shell s;
 
@@ -321,7 +321,7 @@ what_it_writes_without_end_is_cut(void **state)
         mcp_reply_free(reply);
     }
     assert_true(peak_kb(s.program.pid) - before < 20000);
-    assert_in_range(shown.count, 1, 1000 + PATIENCE_MS / 1000 + 1);
+    assert_in_range(shown.count, 1, 1000 + AWAIT_MS / 1000 + 1);
     shell_close(&s);
 }
 
@@ -329,7 +329,7 @@ static void
 a_long_line_is_shown_in_part(void **state)
 {
     struct shown shown = {.program = NULL};
-    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = PATIENCE_MS,
+    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = AWAIT_MS,
                                                   .on_progress = on_progress,
                                                   .user = &shown);
     mcp_reply *reply;

@@ -91,9 +91,9 @@ wave_end(struct wave *wave, int status)
     for (size_t i = 0; i < wave->count; i++) {
         mcp_call *call = wave->runners[i].call;
 
-        assert_int_equal(mcp_call_wait(call, PATIENCE_MS, NULL, NULL), status);
+        assert_int_equal(mcp_call_wait(call, AWAIT_MS, NULL, NULL), status);
         if (status == MCP_E_CANCELED)
-            assert_int_equal(mcp_call_flush(call, PATIENCE_MS), 0);
+            assert_int_equal(mcp_call_flush(call, AWAIT_MS), 0);
         assert_false(atomic_load(&wave->runners[i].is_wrong));
         mcp_call_free(call);
     }
@@ -313,7 +313,7 @@ the_server_ends_while_queries_run(void **state)
 static void
 F34_a_query_beyond_the_limit_is_answered_and_stops(void **state)
 {
-    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = PATIENCE_MS);
+    const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = AWAIT_MS);
     mcp_reply *reply = NULL;
     mcp_error err = {0};
     struct place p;
@@ -347,11 +347,11 @@ a_change_that_is_canceled_is_rolled_back(void **state)
         assert_int_equal(sqlite3_exec(p.db, "BEGIN IMMEDIATE", NULL, NULL, NULL),
                          SQLITE_BUSY); /* it has the lock */
         wave_end(&wave, MCP_E_CANCELED);
-        sqlite3_busy_timeout(p.db, PATIENCE_MS);
+        sqlite3_busy_timeout(p.db, AWAIT_MS);
         place_sql(&p, "BEGIN IMMEDIATE; COMMIT");
         sqlite3_busy_timeout(p.db, 0);
     }
-    sqlite3_busy_timeout(p.db, PATIENCE_MS);
+    sqlite3_busy_timeout(p.db, AWAIT_MS);
     expect_nothing_left(&p);
     assert_int_equal(place_number(&p, "SELECT count(*) FROM many"), 2500);
     place_close(&p);
@@ -415,11 +415,10 @@ who_waits_for_the_lock_gets_it(void **state)
     place_open(&p, *state, "--write", NULL);
     place_sql(&p, "BEGIN IMMEDIATE");
     wave_start(&wave, p.client, 1, "execute",
-               arguments("UPDATE many SET text = 'new' WHERE n = 1", NULL),
-               PATIENCE_MS);
+               arguments("UPDATE many SET text = 'new' WHERE n = 1", NULL), AWAIT_MS);
     wave_await(&wave, 1);
     place_sql(&p, "COMMIT");
-    assert_int_equal(mcp_call_wait(wave.runners[0].call, PATIENCE_MS, &reply, NULL), 0);
+    assert_int_equal(mcp_call_wait(wave.runners[0].call, AWAIT_MS, &reply, NULL), 0);
     assert_false(mcp_reply_is_error(reply));
     mcp_reply_free(reply);
     mcp_call_free(wave.runners[0].call);

@@ -74,7 +74,7 @@ expect_rest(struct place *p)
 {
     int looks = 0;
 
-    for (int waited = 0; waited < PATIENCE_MS && looks < 10; waited += 4) {
+    for (int waited = 0; waited < AWAIT_MS && looks < 10; waited += 4) {
         pause_ms(4);
         looks = is_busy(p->pid) ? 0 : looks + 1;
     }
@@ -143,7 +143,7 @@ place_make(struct place *p)
     assert_non_null(mkdtemp(p->folder));
     (void)snprintf(p->file, sizeof(p->file), "%s/data.db", p->folder);
     assert_int_equal(sqlite3_open(p->file, &p->db), SQLITE_OK);
-    sqlite3_busy_timeout(p->db, PATIENCE_MS);
+    sqlite3_busy_timeout(p->db, AWAIT_MS);
     place_sql(p,
               "BEGIN;"
               "CREATE TABLE people(id INTEGER PRIMARY KEY, name TEXT NOT NULL,"

@@ -2,7 +2,7 @@
  * sqlite_fixture.h - sqlite-server and a database of the test's own
  *
  * Over stdio and on a port, in both eras. Everything asserts, and nothing waits longer
- * than PATIENCE_MS.
+ * than AWAIT_MS.
  */
 #ifndef TESTS_SERVERS_SQLITE_FIXTURE_H
 #define TESTS_SERVERS_SQLITE_FIXTURE_H
@@ -14,8 +14,6 @@
 
 #include "servers/child.h"
 #include "support/test.h"
-
-#define PATIENCE_MS 60000 /* how long anything may take that should happen at once */
 
 /* Runs for minutes, and needs no memory. */
 #define ENDLESS                                                       \

@@ -238,7 +238,7 @@ expect_notice(mcp_subscription *s, enum mcp_change change, const char *uri)
 {
     mcp_notice notice;
 
-    assert_int_equal(mcp_subscription_next(s, PATIENCE_MS, &notice), 0);
+    assert_int_equal(mcp_subscription_next(s, AWAIT_MS, &notice), 0);
     assert_int_equal(notice.change, change);
     if (uri)
         assert_string_equal(notice.uri, uri);

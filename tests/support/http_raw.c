@@ -28,7 +28,7 @@ fd_poll(int fd, short events, int ms)
 static void
 fd_wait(int fd, short events)
 {
-    if (!fd_poll(fd, events, HTTP_PATIENCE_MS))
+    if (!fd_poll(fd, events, AWAIT_MS))
         fail_msg("the server is silent");
 }
 

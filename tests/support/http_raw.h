@@ -7,7 +7,7 @@
  *     http_close(&h);
  *
  * It knows no more of HTTP than it takes to read an answer. Everything asserts, and
- * nothing waits longer than HTTP_PATIENCE_MS.
+ * nothing waits longer than AWAIT_MS.
  */
 #ifndef TESTS_SUPPORT_HTTP_RAW_H
 #define TESTS_SUPPORT_HTTP_RAW_H
@@ -17,8 +17,6 @@
 #include <mcp/client.h>
 
 #include "support/test.h"
-
-#define HTTP_PATIENCE_MS 60000
 
 struct http_raw {
     int fd;     /* -1: closed */

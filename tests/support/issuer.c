@@ -17,8 +17,8 @@
 #include "run/loop.h"
 #include "run/thread.h"
 #include "support/issuer_parts.h"
+#include "support/test.h"
 
-#define PATIENCE_US ((int64_t)60 * 1000 * 1000)
 #define TEXT_MAX ((size_t)4 << 20)
 
 /* ---- what all files use ----------------------------------------------------------- */
@@ -347,7 +347,7 @@ issuer_count(struct issuer *issuer, const char *path)
 bool
 issuer_await(struct issuer *issuer, const char *path, size_t count)
 {
-    int64_t until = mcpi_loop_clock() + PATIENCE_US;
+    int64_t until = mcpi_loop_clock() + AWAIT_US;
     bool is_there;
 
     pthread_mutex_lock(&issuer->lock);
@@ -362,7 +362,7 @@ issuer_await(struct issuer *issuer, const char *path, size_t count)
 bool
 issuer_await_left(struct issuer *issuer, size_t count)
 {
-    int64_t until = mcpi_loop_clock() + PATIENCE_US;
+    int64_t until = mcpi_loop_clock() + AWAIT_US;
     bool is_so;
 
     pthread_mutex_lock(&issuer->lock);

@@ -644,7 +644,7 @@ an_answer_can_be_endless(void **state)
     request_say(&h, "/jwks", NULL, NULL, NULL);
     assert_int_equal(http_head(&h), 200);
     while (h.len < (size_t)1 << 20)
-        assert_true(http_wait(&h, HTTP_PATIENCE_MS));
+        assert_true(http_wait(&h, AWAIT_MS));
     http_reset(&h);
     assert_true(issuer_await_left(issuer, 1));
     issuer_close(issuer);

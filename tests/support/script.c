@@ -11,7 +11,6 @@
 
 #include "support/test.h"
 
-#define PATIENCE 60 /* seconds */
 #define INFO "{\"name\":\"script\",\"version\":\"9\"}"
 #define META "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":" INFO "}"
 
@@ -467,7 +466,7 @@ patience_end(void)
     struct timespec at;
 
     clock_gettime(CLOCK_REALTIME, &at);
-    at.tv_sec += PATIENCE;
+    at.tv_sec += AWAIT_MS / 1000;
     return at;
 }
 

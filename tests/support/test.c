@@ -31,7 +31,6 @@
  * below this size are found exactly by test_mem and by LeakSanitizer.
  */
 #define HEAP_SLACK ((size_t)16 * 1024)
-#define AWAIT_MS 60000
 #define LIMIT_S 120
 #define BLOCK_HEADER (sizeof(max_align_t))
 
@@ -311,16 +310,27 @@ test_at_end(void (*stop)(void))
     frame.at_end = stop;
 }
 
-void
-test_limit(unsigned seconds)
+/* How many times slower than others is this machine? */
+static unsigned
+slowness(void)
 {
     const char *slow = getenv("MCP_TEST_SLOW");
 
+    return slow ? (unsigned)strtoul(slow, NULL, 10) : 1;
+}
+
+void
+test_limit(unsigned seconds)
+{
     /* sanitizers make a program several times slower */
-    frame.limit = TEST_SANITIZED ? seconds * 3 : seconds;
-    if (slow)
-        frame.limit *= (unsigned)strtoul(slow, NULL, 10);
+    frame.limit = (TEST_SANITIZED ? seconds * 3 : seconds) * slowness();
     alarm(frame.limit);
+}
+
+int
+test_await_ms(void)
+{
+    return 60000 * (int)slowness();
 }
 
 /* Each block knows its size, so that realloc can always move and a use of the old block

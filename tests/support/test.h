@@ -88,8 +88,14 @@ uint64_t test_seed(uint64_t otherwise);
 void test_at_end(void (*stop)(void));
 
 /* Replaces the time limit of a case, 120 s, for this one and those that follow. It only
- * ends what hangs; on a machine that is so many times slower, MCP_TEST_SLOW says so. */
+ * ends what hangs. */
 void test_limit(unsigned seconds);
+
+/* The longest wait for what should happen at once: a minute. It only ends what hangs, too.
+ * Both limits are MCP_TEST_SLOW times as long, where a machine is so many times slower. */
+#define AWAIT_MS test_await_ms()
+#define AWAIT_US (INT64_C(1000) * test_await_ms())
+int test_await_ms(void);
 
 /*
  * Counting memory. Give &mem.allocator to what is tested. With fail_at = n (from 1) the

@@ -21,6 +21,7 @@
 #include "run/loop.h"
 
 #define VIRTUAL_LOOPS 8
+#define MINUTE_MS 60000 /* of time that passes */
 
 struct virtual_clock {
     atomic_llong us; /* its time, monotonic; if it runs, how far it is ahead */
