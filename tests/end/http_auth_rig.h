@@ -237,6 +237,17 @@ rig_connect(struct auth_rig *rig, mcp_auth_options auth)
 
 /* It does not, and this is why. */
 static inline void
+rig_check_refusal(const struct auth_rig *rig, const mcp_error *err, const char *why)
+{
+    assert_int_equal(err->status, MCP_E_AUTH);
+    assert_int_equal(err->http_status, 401);
+    if (err->message[0] == '\0' || !strstr(err->message, why))
+        fail_msg("%s", err->message);
+    assert_null(strstr(err->message, rig->token));
+    assert_null(strstr(err->message, HUSH));
+}
+
+static inline void
 rig_is_refused(struct auth_rig *rig, mcp_auth_options auth, const char *why)
 {
     mcp_error err = {0};
@@ -245,12 +256,7 @@ rig_is_refused(struct auth_rig *rig, mcp_auth_options auth, const char *why)
         rig_try(rig, auth, MCP_CLIENT_OPTIONS(.rounds = 0), &rig->f.client, &err),
         MCP_E_AUTH);
     assert_null(rig->f.client);
-    assert_int_equal(err.status, MCP_E_AUTH);
-    assert_int_equal(err.http_status, 401);
-    if (err.message[0] == '\0' || !strstr(err.message, why))
-        fail_msg("%s", err.message);
-    assert_null(strstr(err.message, rig->token));
-    assert_null(strstr(err.message, HUSH));
+    rig_check_refusal(rig, &err, why);
 }
 
 static inline void
@@ -309,7 +315,7 @@ rig_says_often(struct auth_rig *rig, size_t count)
                                                NULL, &calls[i]),
                          0);
     for (size_t i = 0; i < count; i++) {
-        if (mcp_call_wait(calls[i], 60000, &reply, &err) < 0)
+        if (mcp_call_wait(calls[i], AWAIT_MS, &reply, &err) < 0)
             fail_msg("%s: %s", mcp_status_name(err.status), err.message);
         mcp_reply_free(reply);
         mcp_call_free(calls[i]);

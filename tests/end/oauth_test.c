@@ -1,4 +1,5 @@
 /* oauth_test.c - our client signs in to our server, whatever happens to its tokens */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 #include <unistd.h>
 
 #include "end/oauth_rig.h"
+#include "support/client_clock.h"
 #include "support/curl_warm.h"
 #include "support/issuer_warm.h"
 
@@ -366,21 +368,45 @@ a_call_is_canceled_while_somebody_signs_in(void **state)
     oauth_close(&o);
 }
 
+static void
+oauth_await_opening(mcp_client *client, int status)
+{
+    mcp_error err = {0};
+
+    for (int i = 0; i < AWAIT_MS && mcp_client_opening(client, &err) == MCP_E_AGAIN;
+         i++)
+        (void)poll(NULL, 0, 1);
+    assert_int_equal(mcp_client_opening(client, &err), status);
+}
+
 /* state: the path that hangs. The greeting has all the time that a user needs, and no step
  * more than it may have. */
 static void
 a_client_does_not_connect_for_ever(void **state)
 {
     const char *path = *state;
-    const mcp_auth_options auth = MCP_AUTH_OPTIONS(.headless = true, .fetch_ms = 300);
-    mcp_client *client = NULL;
+    const mcp_auth_options auth = MCP_AUTH_OPTIONS(.headless = true,
+                                                   .fetch_ms = HOUR_MS);
+    const mcp_http_client_options http = MCP_HTTP_CLIENT_OPTIONS(.auth = &auth);
     struct oauth o;
+    const mcp_client_options me = MCP_CLIENT_OPTIONS(.name = "client", .version = "1.0",
+                                                     .allocator = &o.mem.allocator,
+                                                     .no_wait = true);
+    mcp_client *client = NULL;
+    struct virtual_clock clock;
+    mcp_error err = {0};
 
     oauth_open(&o, NULL, NULL);
     issuer_hold(o.issuer, path);
-    assert_int_equal(oauth_try(&o, &auth, &client, NULL), MCP_E_AUTH);
+    assert_int_equal(mcp_client_connect_http(o.url, &http, &me, &client, &err), 0);
+    client_clock_hold(&clock, client);
+    assert_true(issuer_await(o.issuer, path, 1));
+    assert_int_equal(mcp_client_opening(client, &err), MCP_E_AGAIN);
+    virtual_clock_pass(&clock, HOUR_MS);
+    oauth_await_opening(client, MCP_E_AUTH);
     assert_int_equal(issuer_count(o.issuer, path), 1);
     assert_true(issuer_await_left(o.issuer, 1));
+    mcp_client_free(client);
     oauth_close(&o);
 }
 
