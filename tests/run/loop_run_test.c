@@ -379,7 +379,8 @@ the_timeout_says_how_long_another_loop_may_sleep(void **state)
     timeout = mcpi_loop_timeout_ms(f.loop);
     assert_true(timeout > 3000000 && timeout <= 3600000);
     item_arm(&a, mcpi_loop_clock() + INT64_C(3600000000) * 24 * 365);
-    assert_int_equal(mcpi_loop_timeout_ms(f.loop), 3600000); /* the old alarm */
+    timeout = mcpi_loop_timeout_ms(f.loop); /* the old alarm */
+    assert_true(timeout > 3000000 && timeout <= 3600000);
     item_arm(&a, 1);
     assert_int_equal(mcpi_loop_timeout_ms(f.loop), 0);
     a.then = then_post_other; /* after the poll: only the timeout can tell */
