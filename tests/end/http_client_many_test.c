@@ -56,7 +56,8 @@ many_open(struct many *m, const struct http_way *way)
     char url[128];
     mcp_client_options me = MCP_CLIENT_OPTIONS(.name = "many", .version = "1.0",
                                                .era = way->era);
-    mcp_http_client_options http = MCP_HTTP_CLIENT_OPTIONS(.grace_ms = 200);
+    mcp_http_client_options http = MCP_HTTP_CLIENT_OPTIONS(.grace_ms = 200,
+                                                           .connect_ms = AWAIT_MS);
 
     memset(m, 0, sizeof(*m));
     m->opened = way->tls ? calls_allowed() / 5 : calls_allowed(); /* it is slow */

@@ -51,7 +51,8 @@ static void
 rig_open(struct rig *rig, void **state)
 {
     const char *const argv[] = {ROUGH_SERVER, NULL};
-    const mcp_client_options me = MCP_CLIENT_OPTIONS(.name = "test", .version = "1.0");
+    const mcp_client_options me = MCP_CLIENT_OPTIONS(.name = "test", .version = "1.0",
+                                                     .timeout_ms = AWAIT_MS);
     mcp_error err = {0};
 
     memset(rig, 0, sizeof(*rig));

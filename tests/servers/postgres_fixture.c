@@ -236,7 +236,8 @@ static mcp_client_options
 options_of(const struct rig *rig)
 {
     return MCP_CLIENT_OPTIONS(.name = "test", .version = "1.0", .era = rig->cell->era,
-                              .messages = MCP_SEVERITY_DEBUG, .on_message = on_message);
+                              .messages = MCP_SEVERITY_DEBUG, .on_message = on_message,
+                              .exit_ms = AWAIT_MS);
 }
 
 void

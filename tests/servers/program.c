@@ -159,7 +159,7 @@ program_open(struct program *p, const struct cell *cell, const char *argument)
                                                      .era = cell->era,
                                                      .messages = MCP_SEVERITY_DEBUG,
                                                      .on_message = on_message,
-                                                     .user = p);
+                                                     .exit_ms = AWAIT_MS, .user = p);
     const char *const argv[] = {PROGRAM, argument, NULL};
     mcp_error err = {0};
     int r;

@@ -171,7 +171,8 @@ who(const struct place *p)
 {
     static mcp_client_options me;
 
-    me = MCP_CLIENT_OPTIONS(.name = "test", .version = "1.0", .era = p->way.era);
+    me = MCP_CLIENT_OPTIONS(.name = "test", .version = "1.0", .era = p->way.era,
+                            .exit_ms = AWAIT_MS);
     return &me;
 }
 
