@@ -11,7 +11,10 @@
 
 #define OPEN 1000
 #define ANSWERED 1000
-#define ANSWERED_AT_ONCE 100
+#define AT_ONCE 100
+
+/* Clients that shake hands at once: a server gives each 10 s, and a machine may be slow. */
+#define TLS_AT_ONCE 10
 
 /* More than libcurl and libc keep of a thousand calls for the next ones. */
 #define GROWTH_BYTES (4 << 20)
@@ -30,6 +33,7 @@ struct many {
     mcp_call *calls[OPEN];
     int order[OPEN];
     int opened;   /* calls that are open at once */
+    int at_once;  /* calls that are started at once */
     int answered; /* by thread answers_come */
 };
 
@@ -61,6 +65,7 @@ many_open(struct many *m, const struct http_way *way)
 
     memset(m, 0, sizeof(*m));
     m->opened = way->tls ? calls_allowed() / 5 : calls_allowed(); /* it is slow */
+    m->at_once = way->tls ? TLS_AT_ONCE : AT_ONCE;
     http_probe_start(&m->probe, way);
     test_mem_init(&m->mem);
     me.allocator = &m->mem.allocator;
@@ -83,20 +88,20 @@ static void *
 answers_come(void *user)
 {
     struct many *m = user;
-    mcp_call *calls[ANSWERED_AT_ONCE];
+    mcp_call *calls[AT_ONCE];
     char arguments[64], expected[32];
     mcp_reply *reply;
     mcp_error err;
 
-    for (int from = 0; from < ANSWERED; from += ANSWERED_AT_ONCE) {
-        for (int i = 0; i < ANSWERED_AT_ONCE; i++) {
+    for (int from = 0; from < ANSWERED; from += m->at_once) {
+        for (int i = 0; i < m->at_once; i++) {
             (void)snprintf(arguments, sizeof(arguments), "{\"text\":\"no. %d\"}",
                            from + i);
             if (mcp_client_start_tool(m->client, "echo", arguments, NULL, NULL, NULL,
                                       &calls[i]) < 0)
                 return NULL;
         }
-        for (int i = 0; i < ANSWERED_AT_ONCE; i++) {
+        for (int i = 0; i < m->at_once; i++) {
             (void)snprintf(expected, sizeof(expected), "no. %d", from + i);
             reply = NULL;
             if (mcp_call_wait(calls[i], AWAIT_MS, &reply, &err) == 0 &&
@@ -132,11 +137,14 @@ calls_open(struct many *m)
 {
     const mcp_call_options opt = MCP_CALL_OPTIONS(.timeout_ms = MCP_TIMEOUT_NONE);
 
-    for (int i = 0; i < m->opened; i++)
+    for (int i = 0; i < m->opened; i++) {
         assert_int_equal(mcp_client_start_tool(m->client, "hang_async",
                                                "{\"seconds\":600}", &opt, NULL, NULL,
                                                &m->calls[i]),
                          0);
+        if ((i + 1) % m->at_once == 0)
+            (void)http_probe_calm(&m->probe, i + 1);
+    }
     (void)http_probe_calm(&m->probe, m->opened);
 }
 
